@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Input bytes: a file mapped read-only (or read where it cannot be mapped, e.g. a pipe), gzip undone.
+ * Ownership: tbp_input owns the bytes until release; views into them must not outlive it.
+ */
+#ifndef TBP_BASE_FILE_H
+#define TBP_BASE_FILE_H
+
+#include "base/status.h"
+
+struct tbp_input {
+    const uint8_t *data;
+    size_t size;
+    bool mapped;      /* else heap */
+    bool damaged;     /* gzip member was cut or wrong: data holds what could be undone */
+    uint64_t damage_offset; /* in the file on disk */
+};
+
+/* path "-" is standard input. gzip is recognised by content and undone (all members). Directories, missing and
+ * unreadable files fail with TBP_E_IO / TBP_E_NOT_FOUND naming the path. */
+int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err);
+void tbp_input_release(struct tbp_input *in);
+/* Tells the system that the pages read so far may be dropped (they come back from disk when touched). */
+void tbp_input_drop_pages(const struct tbp_input *in);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The run model: one host of a profile as planes, lines and columns of events. Readers fill it through
+ * convert/model/builder.h or (xplane) directly; analyses read it and annotate the columns that are theirs.
+ *
+ *     host ─ planes ─ lines ─ events: start_ps[], dur_ps[], meta[], body[], has[], group[], flags[]
+ *                   ├ metas: names of events (index = column `meta`)
+ *                   └ stat_metas: names of stats
+ *
+ * Times: unsigned picoseconds modulo 2^64; start = line.timestamp_ns*1000 + offset_ps. 37 bytes per event.
+ * Stats stay undecoded: an event's `body` is where its XEvent message lies (length-prefixed, relative to line->base);
+ * convert/model/stats.h walks it. Whatever the source format, stats are XStat wire bytes.
+ * Ownership: the host's arena and its input own everything; text views point into either. Columns may be given back
+ * early (tbp_host_release_events), names and metadata stay until tbp_host_release.
+ * Order is file order everywhere: planes, lines, events, metadata.
+ * Thread-safety: read-only use from many threads; annotation by one analysis at a time (analyze/session.h locks).
+ */
+#ifndef TBP_CONVERT_MODEL_MODEL_H
+#define TBP_CONVERT_MODEL_MODEL_H
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "convert/model/ledger.h"
+#include "schemas/names.h"
+
+/* Presence of well-known stats on an event, column `has`, so that analyses skip events without looking at bytes. */
+enum tbp_has {
+    TBP_HAS_GROUP = 1u << 0,        /* group_id (any type; column `group` holds its I value) or group computed */
+    TBP_HAS_CORRELATION = 1u << 1,  /* correlation_id */
+    TBP_HAS_TF_OP = 1u << 2,        /* tf_op */
+    TBP_HAS_LEVEL_0 = 1u << 3,      /* "level 0" */
+    TBP_HAS_KERNEL = 1u << 4,       /* kernel_details */
+    TBP_HAS_HLO_OP = 1u << 5,       /* hlo_op */
+    TBP_HAS_LINK = 1u << 6,         /* any of _pt _p _ct _c _pid */
+    TBP_HAS_ROOT = 1u << 7,         /* _r */
+    TBP_HAS_ASYNC = 1u << 8,        /* _a */
+    TBP_HAS_STAGE_ID = 1u << 9,     /* _ipl_stage_id */
+    TBP_HAS_STAGE_NAME = 1u << 10,  /* _ipl_stage_name */
+    TBP_HAS_STEP_NAME = 1u << 11,   /* step_name in the file */
+    TBP_HAS_STEP_NUM = 1u << 12,    /* step_num */
+    TBP_HAS_ITER_NUM = 1u << 13,    /* iter_num */
+    TBP_HAS_ID = 1u << 14,          /* id */
+    TBP_HAS_IS_EAGER = 1u << 15,    /* is_eager in the file */
+    TBP_HAS_FLOW = 1u << 16,        /* flow in the file */
+    TBP_HAS_GRAPH = 1u << 17,       /* cuda_graph_id or cuda_graph_exec_id */
+    TBP_HAS_DEVICE_SPAN = 1u << 18, /* device_offset_ps or device_duration_ps */
+    TBP_HAS_IS_FUNC = 1u << 19,     /* is_func */
+    TBP_HAS_GRAPH_TYPE = 1u << 20,  /* graph_type */
+    TBP_HAS_DEVICE_ID = 1u << 21,   /* device_id */
+    TBP_HAS_RUN = 1u << 22,         /* run_id, queue_id, request_id, queue_addr: links of TPU systems */
+    TBP_HAS_STATS = 1u << 30,       /* any stat at all */
+    TBP_HAS_OCCURRENCES = 1u << 31, /* num_occurrences instead of an offset: aggregated event */
+};
+
+/* Annotations made by analyze/grouping (column `flags`). */
+enum tbp_event_flag {
+    TBP_EVENT_GROUPED = 1u << 0,   /* group was computed here: it replaces a group_id stat of the file */
+    TBP_EVENT_EAGER_SET = 1u << 1, /* is_eager was computed here … */
+    TBP_EVENT_EAGER = 1u << 2,     /* … and is 1 */
+    TBP_EVENT_STEP_NAMED = 1u << 3,/* carries the computed stat step_name = tbp_host_group_name(group) */
+    TBP_EVENT_MADE = 1u << 4,      /* not in the file (threadpool region, derived line); body may be absent */
+    TBP_EVENT_INHERITED = 1u << 5, /* GPU event that took the group before it (appended, not replaced) */
+};
+#define TBP_NO_BODY UINT64_MAX
+#define TBP_GROUP_WIDE INT32_MIN /* group does not fit the column: decode the stat */
+
+struct tbp_events {
+    size_t n;
+    uint64_t *start_ps, *dur_ps;
+    uint64_t *body;
+    uint32_t *meta, *has;
+    int32_t *group;
+    uint8_t *flags;
+};
+
+struct tbp_meta { /* XEventMetadata */
+    int64_t id;
+    struct tbp_str name, display; /* display empty if not given */
+    struct tbp_str wire;          /* the whole message; its stats by tbp_stat_iter_meta */
+    enum tbp_event_kind kind;     /* of name */
+    bool has_stats;
+};
+
+struct tbp_stat_meta { /* XStatMetadata */
+    int64_t id;
+    struct tbp_str name;
+    enum tbp_stat_key key;
+};
+
+struct tbp_plane;
+struct tbp_line {
+    int64_t id, display_id;
+    struct tbp_str name, display_name;
+    int64_t timestamp_ns, duration_ps;
+    const uint8_t *base; /* body offsets of its events count from here */
+    struct tbp_events ev;
+    const struct tbp_meta *metas; /* table that column `meta` indexes */
+    struct tbp_plane *plane;
+    bool is_derived; /* tbp_is_derived_line(id) */
+};
+
+struct tbp_plane {
+    int64_t id;
+    struct tbp_str name;
+    struct tbp_line *lines;
+    size_t n_lines;
+    struct tbp_meta *metas; /* metas[n_metas-1] is the nameless entry for ids that are not in the file */
+    size_t n_metas, cap_metas;
+    struct tbp_stat_meta *stat_metas; /* stat_metas[n_stat_metas-1]: the nameless entry */
+    size_t n_stat_metas, cap_stat_metas;
+    struct tbp_idmap meta_by_id, stat_meta_by_id;
+    struct tbp_str *stats; /* XStat messages of the plane itself */
+    size_t n_stats;
+    size_t index; /* in host->planes */
+    struct tbp_host *host;
+    bool is_first_of_name;
+    uint8_t has_stat_key[TBP_STAT_KEYS]; /* 1: some stat_meta has this key */
+};
+
+struct tbp_group {
+    int64_t id;
+    struct tbp_str name;
+};
+
+struct tbp_host {
+    struct tbp_str name;       /* of the file: "<host>" of <host>.xplane.pb */
+    struct tbp_str path;       /* for messages */
+    struct tbp_str *hostnames; /* XSpace.hostnames; label of the run environment: first, else "localhost" */
+    struct tbp_str *errors, *warnings;
+    size_t n_hostnames, n_errors, n_warnings;
+    struct tbp_plane *planes;
+    size_t n_planes;
+    struct tbp_group *groups; /* made by grouping, sorted by id */
+    size_t n_groups;
+    bool was_grouped; /* the file came with groups: nothing was computed */
+    struct tbp_ledger ledger;
+    struct tbp_arena arena;  /* names, tables of metadata */
+    struct tbp_arena columns;/* event columns */
+    struct tbp_input input;
+    uint64_t size_bytes; /* of the (inflated) input */
+};
+
+void tbp_host_init(struct tbp_host *h);
+void tbp_host_release(struct tbp_host *h);
+void tbp_host_release_events(struct tbp_host *h); /* columns only; every line then has 0 events */
+
+/* First plane with exactly this name, or NULL. */
+struct tbp_plane *tbp_host_plane(const struct tbp_host *h, const char *name);
+uint64_t tbp_host_count_events(const struct tbp_host *h);
+/* Name of a computed group; false if there is none. */
+bool tbp_host_group_name(const struct tbp_host *h, int64_t group, struct tbp_str *name);
+
+/* Index of the metadata entry, or of the nameless entry if the id is not in the file. */
+uint32_t tbp_plane_meta_index(const struct tbp_plane *p, int64_t id);
+uint32_t tbp_plane_stat_meta_index(const struct tbp_plane *p, int64_t id);
+static inline bool tbp_plane_has_stat(const struct tbp_plane *p, enum tbp_stat_key key) {
+    return p->has_stat_key[key] != 0;
+}
+/* Smallest timestamp_ns of the plane's lines, 0 without lines. */
+int64_t tbp_plane_start_ns(const struct tbp_plane *p);
+
+static inline struct tbp_str tbp_event_name(const struct tbp_line *l, size_t i) {
+    return l->metas[l->ev.meta[i]].name;
+}
+static inline enum tbp_event_kind tbp_event_kind_at(const struct tbp_line *l, size_t i) {
+    return l->metas[l->ev.meta[i]].kind;
+}
+static inline uint64_t tbp_event_end(const struct tbp_line *l, size_t i) {
+    return l->ev.start_ps[i] + l->ev.dur_ps[i];
+}
+/* Signed offset within the line, as the file has it. */
+static inline int64_t tbp_event_offset(const struct tbp_line *l, size_t i) {
+    return (int64_t)(l->ev.start_ps[i] - (uint64_t)l->timestamp_ns * 1000u);
+}
+/* I value of the group in force (computed, else of the file); false if there is none. */
+bool tbp_event_group(const struct tbp_line *l, size_t i, int64_t *group);
+/* I value of is_eager in force != 0. */
+bool tbp_event_is_eager(const struct tbp_line *l, size_t i);
+/* num_occurrences, 0 if the event has an offset. */
+int64_t tbp_event_occurrences(const struct tbp_line *l, size_t i);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a tool (a page of the Profile tab) is. Adding one = a file with a `const struct tbp_tool`, one line in tools.c.
+ *
+ * write streams the body, exactly as the plugin's /data route answers it, into the sink. It asks the session for hosts
+ * and tables and keeps nothing.
+ */
+#ifndef TBP_CONVERT_TOOL_TOOL_H
+#define TBP_CONVERT_TOOL_TOOL_H
+
+#include "convert/analyze/session.h"
+#include "plugin_data/sink.h"
+
+enum tbp_dialect {
+    TBP_DIALECT_NEWEST, /* xprof 2.24.2 */
+    TBP_DIALECT_LEGACY, /* tensorboard-plugin-profile <= 2.19.0 */
+};
+
+enum tbp_tool_scope {
+    TBP_SCOPE_HOST = 1,      /* offered for one host */
+    TBP_SCOPE_ALL_HOSTS = 2, /* offered for all hosts together */
+};
+
+struct tbp_tool_option {
+    const char *key, *value;
+};
+
+struct tbp_request {
+    uint32_t host; /* index, or TBP_ALL_HOSTS */
+    enum tbp_dialect dialect;
+    const struct tbp_tool_option *options; /* the page's query parameters */
+    size_t n_options;
+};
+
+struct tbp_tool {
+    const char *name;        /* as the newest plugin calls it */
+    const char *legacy_name; /* in the older dialect; NULL: the same */
+    const char *help;        /* one line */
+    unsigned scope;          /* enum tbp_tool_scope bits */
+    const char *file;        /* what `convert` writes beside the xplane: "overview_page.json"; NULL: nothing */
+    bool file_gzip;          /* written as <file>.gz content: the name above carries .gz */
+    const char *pb_file;     /* legacy .pb twin, e.g. "kernel_stats.pb"; NULL: none */
+    int (*write)(struct tbp_session *s, const struct tbp_request *r, struct tbp_sink *out, struct tbp_error *err);
+    int (*write_pb)(struct tbp_session *s, const struct tbp_request *r, struct tbp_sink *out, struct tbp_error *err);
+};
+
+extern const struct tbp_tool *const tbp_tools[]; /* tools.c: THE TABLE; NULL-terminated */
+
+/* By either name; NULL if unknown. */
+const struct tbp_tool *tbp_tool_find(struct tbp_str name);
+/* Value of a query parameter, or fallback. */
+const char *tbp_request_option(const struct tbp_request *r, const char *key, const char *fallback);
+bool tbp_request_number(const struct tbp_request *r, const char *key, double fallback, double *out); /* false: no number */
+
+#endif

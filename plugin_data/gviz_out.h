@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writer of one Google-Charts DataTable as JSON: {"cols":[…],"p":{…},"rows":[…]}, keys ascending, no blanks.
+ *
+ *     tbp_gviz_begin(&g, j, cols, n);  tbp_gviz_prop_str(&g, "a", v) …  (ascending keys, checked)
+ *     tbp_gviz_row(&g); tbp_gviz_num(&g, 1.5); tbp_gviz_str(&g, s); …    (types checked against the columns)
+ *     tbp_gviz_end(&g);
+ */
+#ifndef TBP_PLUGIN_DATA_GVIZ_OUT_H
+#define TBP_PLUGIN_DATA_GVIZ_OUT_H
+
+#include "plugin_data/json_out.h"
+#include "schemas/columns.h"
+
+struct tbp_gviz {
+    struct tbp_json *j;
+    const struct tbp_column *cols;
+    size_t n_cols, cell;
+    unsigned n_props, n_rows;
+    const char *last_prop;
+    bool in_rows, in_row;
+};
+
+void tbp_gviz_begin(struct tbp_gviz *g, struct tbp_json *j, const struct tbp_column *cols, size_t n_cols);
+void tbp_gviz_prop_str(struct tbp_gviz *g, const char *key, struct tbp_str v);
+void tbp_gviz_prop_c(struct tbp_gviz *g, const char *key, const char *v);
+void tbp_gviz_prop_printf(struct tbp_gviz *g, const char *key, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void tbp_gviz_row(struct tbp_gviz *g);
+void tbp_gviz_num(struct tbp_gviz *g, double v);
+void tbp_gviz_str(struct tbp_gviz *g, struct tbp_str v);
+void tbp_gviz_bool(struct tbp_gviz *g, bool v);
+void tbp_gviz_end(struct tbp_gviz *g);
+
+#endif

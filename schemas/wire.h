@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Protobuf wire format, bounds-checked: a reader over borrowed bytes and an append-only writer.
+ * Not a general protobuf library: messages small and rare use protobuf-c (schemas/ *.proto), events use this.
+ * The reader never reads past `end`, whatever the bytes are. Pure, thread-safe, no allocation (reader).
+ * Source: the public protobuf encoding description.
+ */
+#ifndef TBP_SCHEMAS_WIRE_H
+#define TBP_SCHEMAS_WIRE_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "base/str.h"
+
+enum tbp_wire_type { TBP_WIRE_VARINT = 0, TBP_WIRE_FIXED64 = 1, TBP_WIRE_BYTES = 2, TBP_WIRE_FIXED32 = 5 };
+
+struct tbp_wire {
+    const uint8_t *at, *end;
+};
+
+struct tbp_wire_field {
+    uint32_t number;
+    enum tbp_wire_type type;
+    uint64_t value;        /* VARINT, FIXED64, FIXED32 */
+    struct tbp_wire bytes; /* BYTES */
+};
+
+static inline struct tbp_wire tbp_wire_of(const void *p, size_t n) {
+    return (struct tbp_wire){(const uint8_t *)p, (const uint8_t *)p + n};
+}
+static inline struct tbp_str tbp_wire_str(struct tbp_wire w) {
+    return (struct tbp_str){(const char *)w.at, (size_t)(w.end - w.at)};
+}
+static inline double tbp_wire_double(uint64_t bits) {
+    double d;
+    __builtin_memcpy(&d, &bits, sizeof d);
+    return d;
+}
+
+int tbp_wire_varint_slow(struct tbp_wire *w, uint64_t *out);
+
+/* 0, or TBP_E_TRUNCATED / TBP_E_VARINT; w->at then stays at the start of the value. */
+static inline int tbp_wire_varint(struct tbp_wire *w, uint64_t *out) {
+    if (w->at < w->end && *w->at < 0x80) {
+        *out = *w->at++;
+        return TBP_OK;
+    }
+    return tbp_wire_varint_slow(w, out);
+}
+
+/* Next field: 1 = read, 0 = end of message, negative = TBP_E_TRUNCATED, TBP_E_VARINT or TBP_E_FORMAT (field number 0,
+ * groups, unknown wire type). On error w->at stays at the start of the faulty field. */
+int tbp_wire_next(struct tbp_wire *w, struct tbp_wire_field *f);
+
+/* ---- writer: appends to a heap buffer owned by it ---- */
+struct tbp_wire_out {
+    uint8_t *at;
+    size_t n, cap;
+};
+void tbp_wire_out_release(struct tbp_wire_out *o);
+void tbp_wire_put_varint(struct tbp_wire_out *o, uint64_t v);
+void tbp_wire_put_u64(struct tbp_wire_out *o, uint32_t field, uint64_t v);  /* varint field, written even if 0 */
+void tbp_wire_put_double(struct tbp_wire_out *o, uint32_t field, double v); /* fixed64 field */
+void tbp_wire_put_bytes(struct tbp_wire_out *o, uint32_t field, const void *p, size_t n);
+void tbp_wire_put_str(struct tbp_wire_out *o, uint32_t field, struct tbp_str s);
+/* Nested message: begin reserves a 5-byte length, end patches it (a legal, padded varint; < 32 GiB). */
+size_t tbp_wire_begin(struct tbp_wire_out *o, uint32_t field);
+void tbp_wire_end(struct tbp_wire_out *o, size_t mark);
+
+#endif
