@@ -88,12 +88,20 @@ struct tbp_stat_meta { /* XStatMetadata */
     enum tbp_stat_key key;
 };
 
+/* Metadata id -> index: small ids by array, others by map. */
+struct tbp_id_index {
+    uint32_t *dense; /* 0: absent */
+    size_t n_dense;
+    struct tbp_idmap sparse;
+};
+
 struct tbp_plane;
 struct tbp_line {
     int64_t id, display_id;
     struct tbp_str name, display_name;
     int64_t timestamp_ns, duration_ps;
     const uint8_t *base; /* body offsets of its events count from here */
+    size_t base_size;
     struct tbp_events ev;
     const struct tbp_meta *metas; /* table that column `meta` indexes */
     struct tbp_plane *plane;
@@ -105,11 +113,11 @@ struct tbp_plane {
     struct tbp_str name;
     struct tbp_line *lines;
     size_t n_lines;
-    struct tbp_meta *metas; /* metas[n_metas-1] is the nameless entry for ids that are not in the file */
+    struct tbp_meta *metas; /* metas[0] is the nameless entry for ids that are not in the file */
     size_t n_metas, cap_metas;
-    struct tbp_stat_meta *stat_metas; /* stat_metas[n_stat_metas-1]: the nameless entry */
+    struct tbp_stat_meta *stat_metas; /* stat_metas[0]: the nameless entry */
     size_t n_stat_metas, cap_stat_metas;
-    struct tbp_idmap meta_by_id, stat_meta_by_id;
+    struct tbp_id_index meta_by_id, stat_meta_by_id;
     struct tbp_str *stats; /* XStat messages of the plane itself */
     size_t n_stats;
     size_t index; /* in host->planes */
@@ -152,8 +160,21 @@ uint64_t tbp_host_count_events(const struct tbp_host *h);
 bool tbp_host_group_name(const struct tbp_host *h, int64_t group, struct tbp_str *name);
 
 /* Index of the metadata entry, or of the nameless entry if the id is not in the file. */
-uint32_t tbp_plane_meta_index(const struct tbp_plane *p, int64_t id);
-uint32_t tbp_plane_stat_meta_index(const struct tbp_plane *p, int64_t id);
+static inline uint32_t tbp_id_index_get(const struct tbp_id_index *x, int64_t id) {
+    if ((uint64_t)id < x->n_dense)
+        return x->dense[id];
+    uint32_t i = x->sparse.cap ? tbp_idmap_get(&x->sparse, (uint64_t)id) : TBP_MAP_NONE;
+    return i == TBP_MAP_NONE ? 0 : i;
+}
+static inline uint32_t tbp_plane_meta_index(const struct tbp_plane *p, int64_t id) {
+    return tbp_id_index_get(&p->meta_by_id, id);
+}
+static inline uint32_t tbp_plane_stat_meta_index(const struct tbp_plane *p, int64_t id) {
+    return tbp_id_index_get(&p->stat_meta_by_id, id);
+}
+/* Index setup for about n ids, then entries one by one; returns false if the id was there (it is overwritten). */
+void tbp_id_index_init(struct tbp_id_index *x, size_t n, struct tbp_arena *a);
+bool tbp_id_index_put(struct tbp_id_index *x, int64_t id, uint32_t index);
 static inline bool tbp_plane_has_stat(const struct tbp_plane *p, enum tbp_stat_key key) {
     return p->has_stat_key[key] != 0;
 }
@@ -173,6 +194,9 @@ static inline uint64_t tbp_event_end(const struct tbp_line *l, size_t i) {
 static inline int64_t tbp_event_offset(const struct tbp_line *l, size_t i) {
     return (int64_t)(l->ev.start_ps[i] - (uint64_t)l->timestamp_ns * 1000u);
 }
+/* Presence bit of a well-known stat, 0 for others. */
+uint32_t tbp_has_of_stat(enum tbp_stat_key key);
+
 /* I value of the group in force (computed, else of the file); false if there is none. */
 bool tbp_event_group(const struct tbp_line *l, size_t i, int64_t *group);
 /* I value of is_eager in force != 0. */

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Input bytes: mapped where possible, read where not, gzip undone by zlib member after member. What a damaged gzip
+ * stream still yields is kept, since intact planes before the damage are worth having.
+ */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { READ_CHUNK = 1 << 20 };
+
+static int grow(uint8_t **data, size_t *cap, size_t need) {
+    if (need <= *cap)
+        return TBP_OK;
+    size_t cap2 = *cap + *cap / 2 + READ_CHUNK;
+    uint8_t *p = realloc(*data, cap2 < need ? need : cap2);
+    if (!p)
+        return TBP_E_MEMORY;
+    *data = p;
+    *cap = cap2 < need ? need : cap2;
+    return TBP_OK;
+}
+
+static int read_all(struct tbp_input *in, int fd, const char *path, struct tbp_error *err) {
+    uint8_t *data = NULL;
+    size_t n = 0, cap = 0;
+    for (;;) {
+        if (grow(&data, &cap, n + READ_CHUNK)) {
+            free(data);
+            return tbp_fail(err, TBP_E_MEMORY, "no memory for '%s' (%zu bytes so far)", path, n);
+        }
+        ssize_t k = read(fd, data + n, cap - n);
+        if (k == 0)
+            break;
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0) {
+            free(data);
+            return tbp_fail_errno(err, TBP_E_IO, "cannot read '%s'", path);
+        }
+        n += (size_t)k;
+    }
+    *in = (struct tbp_input){.data = data, .size = n};
+    return TBP_OK;
+}
+
+static int map_or_read(struct tbp_input *in, int fd, const char *path, struct tbp_error *err) {
+    struct stat st;
+    if (fstat(fd, &st))
+        return tbp_fail_errno(err, TBP_E_IO, "cannot stat '%s'", path);
+    if (S_ISDIR(st.st_mode))
+        return tbp_fail(err, TBP_E_USAGE, "'%s' is a directory, not a profile file", path);
+    if (S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size <= SIZE_MAX / 2) {
+        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (p != MAP_FAILED) {
+            madvise(p, (size_t)st.st_size, MADV_SEQUENTIAL);
+            *in = (struct tbp_input){.data = p, .size = (size_t)st.st_size, .mapped = true};
+            return TBP_OK;
+        }
+    }
+    return read_all(in, fd, path, err);
+}
+
+/* Undoes all members; stops at the first damage and says where. */
+static int inflate_all(const struct tbp_input *packed, struct tbp_input *out, const char *path, struct tbp_error *err) {
+    z_stream z = {0};
+    if (inflateInit2(&z, 15 + 16) != Z_OK)
+        return tbp_fail(err, TBP_E_MEMORY, "no memory to inflate '%s'", path);
+    uint8_t *data = NULL;
+    size_t n = 0, cap = 0, fed = 0;
+    int status = Z_OK;
+    bool memory = true;
+    while (memory && (status == Z_OK || status == Z_BUF_ERROR)) {
+        memory = grow(&data, &cap, n + READ_CHUNK) == TBP_OK;
+        if (!memory)
+            break;
+        size_t give = packed->size - fed < (1u << 30) ? packed->size - fed : (1u << 30);
+        size_t room = cap - n < (1u << 30) ? cap - n : (1u << 30);
+        z.next_in = (Bytef *)(uintptr_t)(packed->data + fed);
+        z.avail_in = (uInt)give;
+        z.next_out = data + n;
+        z.avail_out = (uInt)room;
+        status = inflate(&z, Z_NO_FLUSH);
+        fed += give - z.avail_in;
+        n += room - z.avail_out;
+        bool more = packed->size - fed >= 2 && packed->data[fed] == 0x1f && packed->data[fed + 1] == 0x8b;
+        if (status == Z_STREAM_END && more)
+            status = inflateReset(&z);
+        else if (status == Z_BUF_ERROR && fed == packed->size)
+            break; /* cut */
+    }
+    inflateEnd(&z);
+    if (!memory) {
+        free(data);
+        return tbp_fail(err, TBP_E_MEMORY, "no memory to inflate '%s' (%zu bytes so far)", path, n);
+    }
+    *out = (struct tbp_input){.data = data, .size = n, .damaged = status != Z_STREAM_END, .damage_offset = fed};
+    return TBP_OK;
+}
+
+int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err) {
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    *in = (struct tbp_input){0};
+    if (fd < 0)
+        return tbp_fail_errno(err, errno == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO, "cannot open '%s'", path);
+    int status = map_or_read(in, fd, path, err);
+    if (!is_stdin)
+        close(fd);
+    if (status || in->size < 2 || in->data[0] != 0x1f || in->data[1] != 0x8b)
+        return status;
+    struct tbp_input plain;
+    status = inflate_all(in, &plain, path, err);
+    tbp_input_release(in);
+    if (status == TBP_OK)
+        *in = plain;
+    return status;
+}
+
+void tbp_input_release(struct tbp_input *in) {
+    if (in->mapped)
+        munmap((void *)(uintptr_t)in->data, in->size);
+    else
+        free((void *)(uintptr_t)in->data);
+    *in = (struct tbp_input){0};
+}
+
+void tbp_input_drop_pages(const struct tbp_input *in) {
+    if (in->mapped)
+        madvise((void *)(uintptr_t)in->data, in->size, MADV_DONTNEED);
+}

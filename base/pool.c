@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Fixed pool of threads. Work is a list of batches, one per running tbp_pool_for; workers take indices from any open
+ * batch. The caller works on its own batch and then waits for stragglers, so nested calls cannot deadlock.
+ */
+#include "base/pool.h"
+
+#include "base/guard.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct batch {
+    int (*job)(void *ctx, size_t i, struct tbp_error *err);
+    void *ctx;
+    size_t n, next, running;
+    size_t failed_index;
+    int failed_status;
+    struct tbp_error failed;
+    struct batch *link;
+};
+
+struct tbp_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t work, done;
+    struct batch *open;
+    unsigned n_workers;
+    bool stop;
+    pthread_t workers[];
+};
+
+struct guarded {
+    struct batch *b;
+    size_t i;
+};
+
+static int run_job(void *ctx, struct tbp_error *err) {
+    struct guarded *g = ctx;
+    return g->b->job(g->b->ctx, g->i, err);
+}
+
+static void note_failure(struct batch *b, size_t i, int status, const struct tbp_error *err) {
+    if (status == TBP_OK || (b->failed_status != TBP_OK && b->failed_index < i))
+        return;
+    b->failed_status = status;
+    b->failed_index = i;
+    b->failed = *err;
+}
+
+/* Takes one index of b and runs it. Called and left with the lock held. */
+static void step(struct tbp_pool *p, struct batch *b) {
+    size_t i = b->next++;
+    b->running++;
+    pthread_mutex_unlock(&p->lock);
+    struct tbp_error err = {0};
+    int status = tbp_guard_run(run_job, &(struct guarded){b, i}, &err);
+    pthread_mutex_lock(&p->lock);
+    note_failure(b, i, status, &err);
+    if (--b->running == 0 && b->next == b->n)
+        pthread_cond_broadcast(&p->done);
+}
+
+static struct batch *batch_with_work(struct tbp_pool *p) {
+    struct batch *b = p->open;
+    while (b && b->next == b->n)
+        b = b->link;
+    return b;
+}
+
+static void *worker(void *ctx) {
+    struct tbp_pool *p = ctx;
+    pthread_mutex_lock(&p->lock);
+    while (!p->stop) {
+        struct batch *b = batch_with_work(p);
+        if (b)
+            step(p, b);
+        else
+            pthread_cond_wait(&p->work, &p->lock);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+static unsigned processors(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return (unsigned)CPU_COUNT(&set);
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (unsigned)n : 1;
+}
+
+struct tbp_pool *tbp_pool_new(unsigned n_threads) {
+    enum { MOST = 256 };
+    unsigned n = n_threads ? n_threads : processors();
+    n = n > MOST ? MOST : n;
+    if (n <= 1)
+        return NULL;
+    struct tbp_pool *p = calloc(1, sizeof *p + (n - 1) * sizeof p->workers[0]);
+    if (!p)
+        return NULL;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->work, NULL);
+    pthread_cond_init(&p->done, NULL);
+    for (unsigned i = 0; i + 1 < n; i++) {
+        if (pthread_create(&p->workers[p->n_workers], NULL, worker, p))
+            break; /* fewer workers are slower, not wrong */
+        p->n_workers++;
+    }
+    return p;
+}
+
+void tbp_pool_free(struct tbp_pool *p) {
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->stop = true;
+    pthread_cond_broadcast(&p->work);
+    pthread_mutex_unlock(&p->lock);
+    for (unsigned i = 0; i < p->n_workers; i++)
+        pthread_join(p->workers[i], NULL);
+    pthread_mutex_destroy(&p->lock);
+    pthread_cond_destroy(&p->work);
+    pthread_cond_destroy(&p->done);
+    free(p);
+}
+
+unsigned tbp_pool_threads(const struct tbp_pool *p) {
+    return p ? p->n_workers + 1 : 1;
+}
+
+static void unlink_batch(struct tbp_pool *p, struct batch *b) {
+    struct batch **at = &p->open;
+    while (*at != b)
+        at = &(*at)->link;
+    *at = b->link;
+}
+
+static int run_here(struct batch *b, struct tbp_error *err) {
+    for (size_t i = 0; i < b->n; i++) {
+        struct tbp_error one = {0};
+        note_failure(b, i, b->job(b->ctx, i, &one), &one);
+    }
+    if (b->failed_status != TBP_OK && err)
+        *err = b->failed;
+    return b->failed_status;
+}
+
+int tbp_pool_for(struct tbp_pool *p, size_t n, int (*job)(void *ctx, size_t i, struct tbp_error *err), void *ctx,
+                 struct tbp_error *err) {
+    struct batch b = {.job = job, .ctx = ctx, .n = n, .failed_index = SIZE_MAX};
+    if (!p || n <= 1)
+        return run_here(&b, err);
+    pthread_mutex_lock(&p->lock);
+    b.link = p->open;
+    p->open = &b;
+    pthread_cond_broadcast(&p->work);
+    while (b.next < b.n)
+        step(p, &b);
+    while (b.running)
+        pthread_cond_wait(&p->done, &p->lock);
+    unlink_batch(p, &b);
+    pthread_mutex_unlock(&p->lock);
+    if (b.failed_status != TBP_OK && err)
+        *err = b.failed;
+    return b.failed_status;
+}

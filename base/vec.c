@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Growth of heap arrays; see vec.h.
+ */
+#include "base/vec.h"
+
+#include "base/guard.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+void *tbp_vec_grow_bytes(void *at, size_t *cap, size_t need, size_t item) {
+    size_t grown = *cap + *cap / 2 + 16, bytes;
+    if (grown < need)
+        grown = need;
+    if (__builtin_mul_overflow(grown, item, &bytes))
+        tbp_out_of_memory(SIZE_MAX);
+    void *p = realloc(at, bytes);
+    if (!p)
+        tbp_out_of_memory(bytes);
+    *cap = grown;
+    return p;
+}
+
+void tbp_vec_free_bytes(void *at) {
+    free(at);
+}

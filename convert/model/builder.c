@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pushing events into the model; see builder.h.
+ */
+#include "convert/model/builder.h"
+
+#include "convert/model/stats.h"
+#include "schemas/xplane_fields.h"
+
+#include <string.h>
+
+void tbp_events_alloc(struct tbp_host *h, struct tbp_events *ev, size_t n) {
+    struct tbp_arena *a = &h->columns;
+    *ev = (struct tbp_events){.n = n};
+    ev->start_ps = TBP_NEW_N(a, uint64_t, n);
+    ev->dur_ps = TBP_NEW_N(a, uint64_t, n);
+    ev->body = TBP_NEW_N(a, uint64_t, n);
+    ev->meta = TBP_NEW_N(a, uint32_t, n);
+    ev->has = TBP_NEW_N(a, uint32_t, n);
+    ev->group = TBP_NEW_N(a, int32_t, n);
+    ev->flags = TBP_NEW_N(a, uint8_t, n);
+}
+
+void tbp_line_builder_init(struct tbp_line_builder *b, struct tbp_plane *plane) {
+    *b = (struct tbp_line_builder){.plane = plane, .open_event = SIZE_MAX};
+}
+
+void tbp_line_builder_release(struct tbp_line_builder *b) {
+    tbp_vec_release(&b->rows);
+    tbp_wire_out_release(&b->bytes);
+    b->open_event = SIZE_MAX;
+}
+
+static void close_event(struct tbp_line_builder *b) {
+    if (b->open_event != SIZE_MAX)
+        tbp_wire_end(&b->bytes, b->open_event);
+    b->open_event = SIZE_MAX;
+}
+
+struct tbp_event_row *tbp_line_builder_event(struct tbp_line_builder *b, uint64_t start_ps, uint64_t dur_ps,
+                                             uint32_t meta) {
+    close_event(b);
+    struct tbp_event_row *row = tbp_vec_push(&b->rows);
+    *row = (struct tbp_event_row){start_ps, dur_ps, TBP_NO_BODY, meta, 0, 0, TBP_EVENT_MADE};
+    return row;
+}
+
+/* Opens the body of the last event on its first stat, and notes which well-known stat it gets. */
+static size_t begin_stat(struct tbp_line_builder *b, uint32_t stat_meta) {
+    struct tbp_event_row *row = &b->rows.at[b->rows.n - 1];
+    if (b->open_event == SIZE_MAX) {
+        b->open_event = tbp_wire_begin(&b->bytes, TBP_XLINE_EVENTS);
+        row->body = b->open_event - 5; /* at the length prefix */
+    }
+    row->has |= TBP_HAS_STATS | tbp_has_of_stat(b->plane->stat_metas[stat_meta].key);
+    size_t mark = tbp_wire_begin(&b->bytes, TBP_XEVENT_STATS);
+    tbp_wire_put_u64(&b->bytes, TBP_XSTAT_METADATA_ID, (uint64_t)b->plane->stat_metas[stat_meta].id);
+    return mark;
+}
+
+void tbp_line_builder_stat_i64(struct tbp_line_builder *b, uint32_t stat_meta, int64_t v) {
+    size_t mark = begin_stat(b, stat_meta);
+    tbp_wire_put_u64(&b->bytes, TBP_XSTAT_INT64, (uint64_t)v);
+    tbp_wire_end(&b->bytes, mark);
+    if (b->plane->stat_metas[stat_meta].key == TBP_STAT_GROUP_ID)
+        b->rows.at[b->rows.n - 1].group = v > INT32_MIN && v <= INT32_MAX ? (int32_t)v : TBP_GROUP_WIDE;
+}
+
+void tbp_line_builder_stat_u64(struct tbp_line_builder *b, uint32_t stat_meta, uint64_t v) {
+    size_t mark = begin_stat(b, stat_meta);
+    tbp_wire_put_u64(&b->bytes, TBP_XSTAT_UINT64, v);
+    tbp_wire_end(&b->bytes, mark);
+}
+
+void tbp_line_builder_stat_double(struct tbp_line_builder *b, uint32_t stat_meta, double v) {
+    size_t mark = begin_stat(b, stat_meta);
+    tbp_wire_put_double(&b->bytes, TBP_XSTAT_DOUBLE, v);
+    tbp_wire_end(&b->bytes, mark);
+}
+
+void tbp_line_builder_stat_str(struct tbp_line_builder *b, uint32_t stat_meta, struct tbp_str v) {
+    size_t mark = begin_stat(b, stat_meta);
+    tbp_wire_put_str(&b->bytes, TBP_XSTAT_STR, v);
+    tbp_wire_end(&b->bytes, mark);
+}
+
+static void store_row(struct tbp_events *ev, size_t i, const struct tbp_event_row *r) {
+    ev->start_ps[i] = r->start_ps;
+    ev->dur_ps[i] = r->dur_ps;
+    ev->body[i] = r->body;
+    ev->meta[i] = r->meta;
+    ev->has[i] = r->has;
+    ev->group[i] = r->group;
+    ev->flags[i] = r->flags;
+}
+
+void tbp_line_builder_finish(struct tbp_line_builder *b, struct tbp_line *line) {
+    close_event(b);
+    struct tbp_host *h = b->plane->host;
+    uint8_t *bytes = TBP_NEW_N(&h->columns, uint8_t, b->bytes.n);
+    if (b->bytes.n)
+        memcpy(bytes, b->bytes.at, b->bytes.n);
+    tbp_events_alloc(h, &line->ev, b->rows.n);
+    for (size_t i = 0; i < b->rows.n; i++)
+        store_row(&line->ev, i, &b->rows.at[i]);
+    line->base = bytes;
+    line->base_size = b->bytes.n;
+    line->plane = b->plane;
+    if (!line->metas)
+        line->metas = b->plane->metas;
+    tbp_line_builder_release(b);
+}
+
+/* Room for one more entry in an arena array that doubles. */
+static void *grow(struct tbp_arena *a, void *at, size_t n, size_t *cap, size_t size) {
+    if (n < *cap)
+        return at;
+    size_t more = *cap * 2 + 8;
+    void *p = tbp_arena_alloc(a, more, size);
+    if (n)
+        memcpy(p, at, n * size);
+    *cap = more;
+    return p;
+}
+
+static int64_t largest_meta_id(const struct tbp_plane *p) {
+    int64_t id = 0;
+    for (size_t i = 1; i < p->n_metas; i++)
+        id = p->metas[i].id > id ? p->metas[i].id : id;
+    return id;
+}
+
+uint32_t tbp_plane_ensure_meta(struct tbp_plane *p, struct tbp_str name) {
+    for (size_t i = 1; i < p->n_metas; i++)
+        if (tbp_str_eq(p->metas[i].name, name))
+            return (uint32_t)i;
+    struct tbp_host *h = p->host;
+    const struct tbp_meta *old = p->metas;
+    p->metas = grow(&h->arena, p->metas, p->n_metas, &p->cap_metas, sizeof *p->metas);
+    for (size_t i = 0; i < p->n_lines; i++)
+        if (p->lines[i].metas == old)
+            p->lines[i].metas = p->metas;
+    uint32_t index = (uint32_t)p->n_metas;
+    int64_t id = largest_meta_id(p) + 1;
+    struct tbp_str copy = tbp_arena_str(&h->arena, name);
+    p->metas[p->n_metas++] = (struct tbp_meta){.id = id, .name = copy, .kind = tbp_event_kind_of(copy)};
+    tbp_id_index_put(&p->meta_by_id, id, index);
+    return index;
+}
+
+uint32_t tbp_plane_ensure_stat(struct tbp_plane *p, struct tbp_str name) {
+    int64_t id = 0;
+    for (size_t i = 1; i < p->n_stat_metas; i++) {
+        if (tbp_str_eq(p->stat_metas[i].name, name))
+            return (uint32_t)i;
+        id = p->stat_metas[i].id > id ? p->stat_metas[i].id : id;
+    }
+    struct tbp_host *h = p->host;
+    p->stat_metas = grow(&h->arena, p->stat_metas, p->n_stat_metas, &p->cap_stat_metas, sizeof *p->stat_metas);
+    uint32_t index = (uint32_t)p->n_stat_metas;
+    struct tbp_str copy = tbp_arena_str(&h->arena, name);
+    p->stat_metas[p->n_stat_metas++] = (struct tbp_stat_meta){id + 1, copy, tbp_stat_key_of(copy)};
+    tbp_id_index_put(&p->stat_meta_by_id, id + 1, index);
+    p->has_stat_key[p->stat_metas[index].key] = 1;
+    return index;
+}
+
+struct tbp_line *tbp_plane_add_line(struct tbp_plane *p, int64_t id, struct tbp_str name, int64_t timestamp_ns) {
+    struct tbp_line *lines = TBP_NEW_N(&p->host->arena, struct tbp_line, p->n_lines + 1);
+    if (p->n_lines)
+        memcpy(lines, p->lines, p->n_lines * sizeof *lines);
+    p->lines = lines;
+    struct tbp_line *l = &lines[p->n_lines++];
+    *l = (struct tbp_line){.id = id, .name = tbp_arena_str(&p->host->arena, name), .timestamp_ns = timestamp_ns,
+                           .plane = p, .metas = p->metas, .is_derived = tbp_is_derived_line(id)};
+    return l;
+}

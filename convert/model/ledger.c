@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Counters of what was read; see ledger.h.
+ */
+#include "convert/model/ledger.h"
+
+static const struct {
+    const char *name, *help;
+    bool is_loss;
+} counters[] = {
+#define X(id, key, text, loss) {key, text, loss},
+    TBP_LEDGER_COUNTERS(X)
+#undef X
+};
+
+void tbp_ledger_init(struct tbp_ledger *l) {
+    *l = (struct tbp_ledger){0};
+    for (int k = 0; k < TBP_LEDGER_KEYS; k++)
+        l->first_offset[k] = TBP_NO_OFFSET;
+}
+
+void tbp_ledger_count(struct tbp_ledger *l, enum tbp_ledger_key key, uint64_t n, uint64_t offset) {
+    if (n == 0)
+        return;
+    l->count[key] += n;
+    if (offset < l->first_offset[key])
+        l->first_offset[key] = offset;
+}
+
+void tbp_ledger_add(struct tbp_ledger *into, const struct tbp_ledger *from) {
+    into->events_read += from->events_read;
+    into->events_emitted += from->events_emitted;
+    into->events_merged += from->events_merged;
+    into->events_quarantined += from->events_quarantined;
+    into->events_dropped += from->events_dropped;
+    for (int k = 0; k < TBP_LEDGER_KEYS; k++)
+        tbp_ledger_count(into, (enum tbp_ledger_key)k, from->count[k], from->first_offset[k]);
+}
+
+bool tbp_ledger_has_loss(const struct tbp_ledger *l) {
+    for (int k = 0; k < TBP_LEDGER_KEYS; k++)
+        if (counters[k].is_loss && l->count[k])
+            return true;
+    return l->events_dropped != 0;
+}
+
+bool tbp_ledger_is_clean(const struct tbp_ledger *l) {
+    for (int k = 0; k < TBP_LEDGER_KEYS; k++)
+        if (l->count[k])
+            return false;
+    return l->events_dropped == 0 && l->events_quarantined == 0;
+}
+
+const char *tbp_ledger_name(enum tbp_ledger_key key) {
+    return counters[key].name;
+}
+
+const char *tbp_ledger_help(enum tbp_ledger_key key) {
+    return counters[key].help;
+}

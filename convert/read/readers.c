@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * THE TABLE of readers, and the choice among them by content.
+ */
+#include "convert/read/reader.h"
+
+#include <string.h>
+
+const struct tbp_reader *const tbp_readers[] = {
+    &tbp_reader_xplane,
+    NULL,
+};
+
+enum { PROBE_BYTES = 1 << 16 };
+
+static const struct tbp_reader *by_name(const char *name) {
+    for (size_t i = 0; tbp_readers[i]; i++)
+        if (strcmp(tbp_readers[i]->name, name) == 0)
+            return tbp_readers[i];
+    return NULL;
+}
+
+static const struct tbp_reader *by_content(const struct tbp_input *in) {
+    const struct tbp_reader *best = NULL;
+    int best_score = 0;
+    for (size_t i = 0; tbp_readers[i]; i++) {
+        int score = tbp_readers[i]->probe(in->data, in->size < PROBE_BYTES ? in->size : PROBE_BYTES);
+        if (score > best_score) {
+            best = tbp_readers[i];
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+static int read_opened(struct tbp_host *host, const char *path, const char *from, struct tbp_pool *pool,
+                       struct tbp_error *err) {
+    const struct tbp_reader *reader = from ? by_name(from) : by_content(&host->input);
+    if (!reader && from)
+        return tbp_fail(err, TBP_E_USAGE, "unknown format '%s' (see `tbprof tools`)", from);
+    if (!reader)
+        return tbp_fail_at(err, TBP_E_FORMAT, path, 0, "not a profile in a known format");
+    host->size_bytes = host->input.size;
+    if (host->input.damaged)
+        tbp_ledger_count(&host->ledger, TBP_LEDGER_GZIP_DAMAGED, 1, host->input.damage_offset);
+    return reader->read(host, pool, err);
+}
+
+int tbp_read_host(struct tbp_host *host, const char *path, struct tbp_str host_name, const char *from,
+                  struct tbp_pool *pool, struct tbp_error *err) {
+    tbp_host_init(host);
+    host->name = tbp_arena_str(&host->arena, host_name);
+    host->path = tbp_arena_str(&host->arena, tbp_str_c(path));
+    int status = tbp_input_open(&host->input, path, err);
+    if (status == TBP_OK)
+        status = read_opened(host, path, from, pool, err);
+    if (status)
+        tbp_host_release(host);
+    return status;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * THE TABLE of tools, and what all of them need of a request.
+ */
+#include "convert/tool/tool.h"
+
+#include <string.h>
+
+const struct tbp_tool *const tbp_tools[] = {
+    NULL,
+};
+
+const struct tbp_tool *tbp_tool_find(struct tbp_str name) {
+    for (size_t i = 0; tbp_tools[i]; i++) {
+        const struct tbp_tool *t = tbp_tools[i];
+        if (tbp_str_is(name, t->name) || (t->legacy_name && tbp_str_is(name, t->legacy_name)))
+            return t;
+    }
+    return NULL;
+}
+
+const char *tbp_request_option(const struct tbp_request *r, const char *key, const char *fallback) {
+    for (size_t i = 0; i < r->n_options; i++)
+        if (strcmp(r->options[i].key, key) == 0)
+            return r->options[i].value;
+    return fallback;
+}
+
+bool tbp_request_number(const struct tbp_request *r, const char *key, double fallback, double *out) {
+    const char *text = tbp_request_option(r, key, "");
+    *out = fallback;
+    return text[0] == 0 || tbp_str_to_double(tbp_str_c(text), out);
+}
