@@ -8,11 +8,29 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static int fail(const struct tbp_error *err) {
     char text[1024];
     fprintf(stderr, "tbprof: %s\n", tbp_error_text(err, text, sizeof text));
     return err->code > TBP_E_FORMAT ? 2 : 1;
+}
+
+static int put(struct tbp_sink *s, const void *p, size_t n, struct tbp_error *err) {
+    (void)s;
+    for (size_t done = 0; done < n;) {
+        ssize_t k = write(STDOUT_FILENO, (const char *)p + done, n - done);
+        if (k < 0)
+            return tbp_fail_errno(err, TBP_E_IO, "cannot write to standard output");
+        done += (size_t)k;
+    }
+    return TBP_OK;
+}
+
+static int put_end(struct tbp_sink *s, struct tbp_error *err) {
+    (void)s;
+    (void)err;
+    return TBP_OK;
 }
 
 struct arguments {
@@ -88,11 +106,8 @@ static int run_tool(struct tbp_session *s, const struct arguments *a) {
     for (uint32_t i = 0; a->host_name && i < n; i++)
         if (tbp_str_is(tbp_session_host_name(s, i), a->host_name))
             r.host = i;
-    struct tbp_sink_fd out;
-    tbp_sink_fd_init(&out, 1);
-    int status = t->write(s, &r, &out.base, &err);
-    if (status == TBP_OK)
-        status = tbp_sink_finish(&out.base, &err);
+    struct tbp_sink out = {put, put_end};
+    int status = t->write(s, &r, &out, &err);
     return status ? fail(&err) : 0;
 }
 
