@@ -19,8 +19,7 @@
 
 struct tbp_gpu_decoder {
     const struct tbp_plane *plane;
-    const uint8_t *slots;   /* stat metadata id -> what to do with it, ids below n_slots */
-    const uint32_t *metas;  /* stat metadata id -> index in plane->stat_metas */
+    const uint8_t *slots;   /* stat metadata id -> key, 0 if nobody asks; ids below n_slots */
     size_t n_slots;
     bool repair;            /* take `level 0` for a missing tf_op */
 };
@@ -32,9 +31,9 @@ struct tbp_gpu_stats {
     struct tbp_str hlo_op_path;    /* "outer::inner" as in the file */
     struct tbp_str hlo_op;         /* its last part; has_hlo_op tells whether there is any */
     struct tbp_str hlo_module;
-    uint64_t program_id, flops, bytes_accessed, correlation_id;
+    uint64_t program_id, flops, bytes_accessed;
     int64_t group;
-    bool has_hlo_op, has_program_id, has_group, has_flops, has_bytes, has_correlation;
+    bool has_hlo_op, has_program_id, has_group, has_flops, has_bytes;
     bool is_eager;
     bool tf_op_from_level_0; /* repaired */
 };

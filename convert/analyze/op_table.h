@@ -85,11 +85,14 @@ uint64_t tbp_op_table_eager_ps(const struct tbp_op_table *t); /* the eager part 
 uint64_t tbp_op_table_outside_ps(const struct tbp_op_table *t);
 
 /* ---- for the analyses that make tables ---- */
+int tbp_host_ops_of_all(struct tbp_session *s, struct tbp_arena *out, void **table,
+                        struct tbp_error *err);
 struct tbp_op_builder {
     struct tbp_op_table totals; /* sums so far; its ops stay unset */
     TBP_VEC(struct tbp_op) ops;
     struct tbp_strtab names;
-    struct tbp_idmap by_key; /* (module, name) -> index in ops */
+    struct tbp_idmap modules; /* module -> number */
+    struct tbp_idmap by_key;  /* module number, name number -> index in ops */
 };
 /* Op with this key, made (zeroed) if absent. Valid until the next call. Texts are not copied. */
 struct tbp_op *tbp_op_builder_op(struct tbp_op_builder *b, uint64_t module, struct tbp_str name);
@@ -99,6 +102,8 @@ uint32_t tbp_op_builder_index(struct tbp_op_builder *b, uint64_t module, struct 
 void tbp_op_builder_close(struct tbp_op_builder *b, uint64_t window_ps, enum tbp_semantics semantics);
 /* Adds another line's, plane's or host's ops and totals; of texts the first not empty stays. */
 void tbp_op_builder_add(struct tbp_op_builder *into, const struct tbp_op_builder *from);
+/* The same for a later part of one plane: the first entry of an op also decides its eager flag. */
+void tbp_op_builder_continue(struct tbp_op_builder *into, const struct tbp_op_builder *from);
 void tbp_op_builder_add_table(struct tbp_op_builder *into, const struct tbp_op_table *from);
 /* Copies the ops into the arena and releases the builder, which is then empty. */
 struct tbp_op_table *tbp_op_builder_finish(struct tbp_op_builder *b, struct tbp_arena *a);
