@@ -131,6 +131,11 @@ struct tbp_group {
     struct tbp_str name;
 };
 
+/* Met while `parent` was grouped: an event of the group `child` hangs below one of its events. */
+struct tbp_group_link {
+    int64_t parent, child;
+};
+
 struct tbp_host {
     struct tbp_str name;       /* of the file: "<host>" of <host>.xplane.pb */
     struct tbp_str path;       /* for messages */
@@ -141,6 +146,8 @@ struct tbp_host {
     size_t n_planes;
     struct tbp_group *groups; /* made by grouping, sorted by id */
     size_t n_groups;
+    struct tbp_group_link *group_links; /* made by grouping; each pair once, in order of first meeting */
+    size_t n_group_links;
     bool was_grouped; /* the file came with groups: nothing was computed */
     struct tbp_ledger ledger;
     struct tbp_arena arena;  /* names, tables of metadata */
