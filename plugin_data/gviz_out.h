@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writer of one Google-Charts DataTable as JSON: {"cols":[…],"p":{…},"rows":[…]}, keys ascending, no blanks.
+ * Writer of one Google-Charts DataTable as JSON: {"cols":[…],"p":{…},"rows":[…]}, keys ascending,
+ * no blanks; "p" only if there are properties.
  *
- *     tbp_gviz_begin(&g, j, cols, n);  tbp_gviz_prop_str(&g, "a", v) …  (ascending keys, checked)
- *     tbp_gviz_row(&g); tbp_gviz_num(&g, 1.5); tbp_gviz_str(&g, s); …    (types checked against the columns)
+ *     tbp_gviz_begin(&g, j, cols, n);
+ *     tbp_gviz_prop_str(&g, "a", v); …        ascending keys
+ *     tbp_gviz_row(&g);
+ *     tbp_gviz_num(&g, 1.5); tbp_gviz_str(&g, s); …   as many and of the types of the columns
  *     tbp_gviz_end(&g);
+ *
+ * Wrong order, type or number of cells are programming errors (TBP_BUG_IF).
+ * Ownership: borrows the writer, the columns and the keys of properties until the end.
  */
 #ifndef TBP_PLUGIN_DATA_GVIZ_OUT_H
 #define TBP_PLUGIN_DATA_GVIZ_OUT_H
@@ -21,10 +27,13 @@ struct tbp_gviz {
     bool in_rows, in_row;
 };
 
-void tbp_gviz_begin(struct tbp_gviz *g, struct tbp_json *j, const struct tbp_column *cols, size_t n_cols);
+void tbp_gviz_begin(struct tbp_gviz *g, struct tbp_json *j, const struct tbp_column *cols,
+                    size_t n_cols);
 void tbp_gviz_prop_str(struct tbp_gviz *g, const char *key, struct tbp_str v);
 void tbp_gviz_prop_c(struct tbp_gviz *g, const char *key, const char *v);
-void tbp_gviz_prop_printf(struct tbp_gviz *g, const char *key, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* C locale; longer texts than 1023 bytes are a bug. */
+void tbp_gviz_prop_printf(struct tbp_gviz *g, const char *key, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 void tbp_gviz_row(struct tbp_gviz *g);
 void tbp_gviz_num(struct tbp_gviz *g, double v);
 void tbp_gviz_str(struct tbp_gviz *g, struct tbp_str v);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where output bytes go. A sink is pushed to (write …, then finish once); sinks stack: JSON writer -> gzip -> file.
- * write/finish return TBP_OK or a failure which is final for the sink. finish flushes and commits (the file sink renames
- * its temporary into place); a sink released without finish leaves nothing behind and older files untouched.
+ * Where output bytes go. A sink is pushed to (write …, then finish once); sinks stack: JSON writer
+ * -> gzip -> file. write and finish return TBP_OK or a failure which is final for the sink. finish
+ * flushes and commits, also what is below (the file sink renames its temporary into place); a sink
+ * released without finish leaves nothing behind and older files untouched.
  * Ownership: whoever made a sink releases it; a stacked sink borrows the next one.
  * Thread-safety: one thread at a time per sink.
  */
@@ -16,7 +17,8 @@ struct tbp_sink {
     int (*write)(struct tbp_sink *s, const void *p, size_t n, struct tbp_error *err);
     int (*finish)(struct tbp_sink *s, struct tbp_error *err);
 };
-static inline int tbp_sink_write(struct tbp_sink *s, const void *p, size_t n, struct tbp_error *err) {
+static inline int tbp_sink_write(struct tbp_sink *s, const void *p, size_t n,
+                                 struct tbp_error *err) {
     return s->write(s, p, n, err);
 }
 static inline int tbp_sink_finish(struct tbp_sink *s, struct tbp_error *err) {
@@ -32,27 +34,32 @@ struct tbp_sink_memory {
 void tbp_sink_memory_init(struct tbp_sink_memory *s, size_t limit);
 void tbp_sink_memory_release(struct tbp_sink_memory *s);
 
-/* A file descriptor that stays open and the caller's (standard output). EPIPE is TBP_E_IO. */
+/* A file descriptor that stays open and the caller's (standard output). Any failure, EPIPE
+ * included, is TBP_E_IO. */
 struct tbp_sink_fd {
     struct tbp_sink base;
     int fd;
 };
 void tbp_sink_fd_init(struct tbp_sink_fd *s, int fd);
 
-/* A file that appears whole or not at all: written to a temporary beside `path`, renamed by finish. The temporary is
- * registered for removal at a signal (tbp_sink_file_remove_temporaries, async-signal-safe). An identical existing file
- * is left alone (idempotent). */
+/* A file that appears whole or not at all: written to a temporary beside `path`, renamed by finish.
+ * An existing file with the same bytes is left alone, times included. The folder must exist.
+ * new fails with TBP_E_IO, or TBP_E_LIMIT when too many files are being written at once. */
 struct tbp_sink_file;
 int tbp_sink_file_new(struct tbp_sink_file **out, const char *path, struct tbp_error *err);
 struct tbp_sink *tbp_sink_file_base(struct tbp_sink_file *f);
-void tbp_sink_file_free(struct tbp_sink_file *f); /* NULL is fine; without finish the temporary is removed */
+void tbp_sink_file_free(struct tbp_sink_file *f); /* NULL is fine; unfinished: temporary removed */
+
+/* Removes the temporaries of all unfinished file sinks; for signal handlers (async-signal-safe). */
 void tbp_sink_file_remove_temporaries(void);
 
-/* gzip (one member, no name, no time: same bytes for same input whatever the pool). Blocks are compressed in parallel
- * on pool if it is not NULL. */
+/* gzip: one member, no name, no time; the bytes depend on the input alone. With a pool of n threads
+ * up to n - 1 helper threads compress beside the writer, who helps when the helpers fall behind;
+ * NULL: all on the writer's thread. Memory is fixed: about 3 MiB per thread. */
 struct tbp_sink_gzip;
-int tbp_sink_gzip_new(struct tbp_sink_gzip **out, struct tbp_sink *next, struct tbp_pool *pool, struct tbp_error *err);
+int tbp_sink_gzip_new(struct tbp_sink_gzip **out, struct tbp_sink *next, struct tbp_pool *pool,
+                      struct tbp_error *err);
 struct tbp_sink *tbp_sink_gzip_base(struct tbp_sink_gzip *g);
-void tbp_sink_gzip_free(struct tbp_sink_gzip *g);
+void tbp_sink_gzip_free(struct tbp_sink_gzip *g); /* NULL is fine */
 
 #endif

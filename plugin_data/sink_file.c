@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The file sink: readers of a run folder (TensorBoard polls it) see the old file or the whole new
+ * one. Temporaries are hidden files `.<name>.<pid>-<n>.tmp` in the same folder, which no plugin
+ * looks at. Their names stand in one fixed table of the process, because a signal handler must find
+ * them without locks or heap. No fsync: a crash of the machine may cost the file, never leave a
+ * mixture.
+ */
+#include "plugin_data/sink.h"
+
+#include "base/arena.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TEMPORARIES = 256, TRIES = 10000, COMPARE_BYTES = 32 * 1024 };
+
+/* Slots are taken and given back by any thread. A path is written before `live` is set and stays in
+ * place afterwards, so that a handler never reads freed memory. */
+struct temporary {
+    atomic_bool taken, live;
+    char path[PATH_MAX];
+};
+static struct temporary temporaries[TEMPORARIES];
+
+struct tbp_sink_file {
+    struct tbp_sink base;
+    struct tbp_arena memory; /* holds this struct too */
+    struct tbp_sink_fd out;
+    struct temporary *temporary;
+    const char *path;
+    uint64_t size_bytes;
+};
+
+static struct temporary *take_temporary(void) {
+    for (int i = 0; i < TEMPORARIES; ++i)
+        if (!atomic_exchange(&temporaries[i].taken, true))
+            return &temporaries[i];
+    return NULL;
+}
+
+static void give_back(struct tbp_sink_file *f) {
+    if (f->out.fd >= 0)
+        close(f->out.fd);
+    f->out.fd = -1;
+    if (!f->temporary)
+        return;
+    if (atomic_exchange(&f->temporary->live, false))
+        unlink(f->temporary->path);
+    atomic_store(&f->temporary->taken, false);
+    f->temporary = NULL;
+}
+
+void tbp_sink_file_remove_temporaries(void) {
+    for (int i = 0; i < TEMPORARIES; ++i)
+        if (atomic_load(&temporaries[i].live))
+            unlink(temporaries[i].path);
+}
+
+static int file_write(struct tbp_sink *base, const void *p, size_t n, struct tbp_error *err) {
+    struct tbp_sink_file *f = (struct tbp_sink_file *)base;
+    int status = tbp_sink_write(&f->out.base, p, n, err);
+    if (status != TBP_OK)
+        return tbp_cause(err, "while writing '%s'", f->path);
+    f->size_bytes += n;
+    return TBP_OK;
+}
+
+/* Fills buf; fewer bytes than asked only at the end of the file. -1: failure. */
+static ssize_t read_fully(int fd, char *buf, size_t n) {
+    size_t have = 0;
+    while (have < n) {
+        ssize_t got = read(fd, buf + have, n - have);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        have += (size_t)got;
+    }
+    return (ssize_t)have;
+}
+
+static bool same_bytes(int a, int b) {
+    char x[COMPARE_BYTES], y[COMPARE_BYTES];
+    for (;;) {
+        ssize_t n = read_fully(a, x, sizeof x), m = read_fully(b, y, sizeof y);
+        if (n < 0 || n != m || memcmp(x, y, (size_t)n) != 0)
+            return false;
+        if (n == 0)
+            return true;
+    }
+}
+
+/* Whether the regular file at path holds what was written. Any doubt is a no. */
+static bool is_unchanged(const struct tbp_sink_file *f) {
+    struct stat st;
+    if (lstat(f->path, &st) != 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != f->size_bytes)
+        return false;
+    int old = open(f->path, O_RDONLY | O_CLOEXEC);
+    if (old < 0)
+        return false;
+    bool same = lseek(f->out.fd, 0, SEEK_SET) == 0 && same_bytes(old, f->out.fd);
+    close(old);
+    return same;
+}
+
+static int file_finish(struct tbp_sink *base, struct tbp_error *err) {
+    struct tbp_sink_file *f = (struct tbp_sink_file *)base;
+    TBP_BUG_IF(!f->temporary);
+    if (is_unchanged(f)) {
+        give_back(f);
+        return TBP_OK;
+    }
+    int fd = f->out.fd;
+    f->out.fd = -1;
+    if (close(fd) != 0)
+        return tbp_fail_errno(err, TBP_E_IO, "cannot write '%s'", f->path);
+    if (rename(f->temporary->path, f->path) != 0)
+        return tbp_fail_errno(err, TBP_E_IO, "cannot rename a temporary to '%s'", f->path);
+    atomic_store(&f->temporary->live, false);
+    give_back(f);
+    return TBP_OK;
+}
+
+/* Creates the temporary with the modes of an ordinary new file (O_CREAT obeys the umask). */
+static int create(struct tbp_sink_file *f, struct tbp_error *err) {
+    const char *slash = strrchr(f->path, '/'), *name = slash ? slash + 1 : f->path;
+    int folder = (int)(name - f->path);
+    for (int i = 0; i < TRIES; ++i) {
+        int n = snprintf(f->temporary->path, PATH_MAX, "%.*s.%.200s.%ld-%d.tmp", folder, f->path,
+                         name, (long)getpid(), i);
+        if (n < 0 || n >= PATH_MAX) {
+            errno = ENAMETOOLONG;
+            break;
+        }
+        f->out.fd = open(f->temporary->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (f->out.fd >= 0) {
+            atomic_store(&f->temporary->live, true);
+            return TBP_OK;
+        }
+        if (errno != EEXIST)
+            break;
+    }
+    return tbp_fail_errno(err, TBP_E_IO, "cannot create a file beside '%s'", f->path);
+}
+
+int tbp_sink_file_new(struct tbp_sink_file **out, const char *path, struct tbp_error *err) {
+    struct tbp_arena memory;
+    tbp_arena_init(&memory);
+    struct tbp_sink_file *f = TBP_NEW(&memory, struct tbp_sink_file);
+    f->base = (struct tbp_sink){file_write, file_finish};
+    f->path = tbp_arena_printf(&memory, "%s", path);
+    f->memory = memory;
+    tbp_sink_fd_init(&f->out, -1);
+    f->temporary = take_temporary();
+    int status = f->temporary ? create(f, err)
+                              : tbp_fail(err, TBP_E_LIMIT, "more than %d files open for writing",
+                                         TEMPORARIES);
+    if (status != TBP_OK) {
+        tbp_sink_file_free(f);
+        return status;
+    }
+    *out = f;
+    return TBP_OK;
+}
+
+struct tbp_sink *tbp_sink_file_base(struct tbp_sink_file *f) {
+    return &f->base;
+}
+
+void tbp_sink_file_free(struct tbp_sink_file *f) {
+    if (!f)
+        return;
+    give_back(f);
+    struct tbp_arena memory = f->memory;
+    tbp_arena_release(&memory);
+}
