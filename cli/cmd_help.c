@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tbprof help: what --help shows, and the manual page.
+ */
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+
+struct help_values {
+    struct tbp_common common;
+    bool man;
+};
+
+static const struct tbp_opt help_options[] = {
+    {"man", 0, TBP_OPT_FLAG, offsetof(struct help_values, man), NULL,
+     "write the manual page (roff)", NULL},
+    {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
+};
+
+static const char *const help_examples[] = {
+    "tbprof help convert",
+    "options of 'convert' with examples",
+    "tbprof help --man > tbprof.1",
+    "the manual page",
+    NULL,
+};
+
+static int run_help(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
+                    struct tbp_error *err) {
+    const struct help_values *v = values;
+    if (v->man) {
+        tbp_help_manual(stdout);
+        return TBP_OK;
+    }
+    if (n_args == 0) {
+        tbp_help_overview(stdout, cli->color_out);
+        return TBP_OK;
+    }
+    const struct tbp_command *c = tbp_command_find(args[0]);
+    if (!c)
+        return tbp_fail(err, TBP_E_USAGE, "unknown command '%s'; see 'tbprof --help'", args[0]);
+    tbp_help_command(stdout, c, cli->color_out);
+    return TBP_OK;
+}
+
+const struct tbp_command tbp_command_help = {
+    .name = "help",
+    .args = "[COMMAND]",
+    .help = "explain a command",
+    .about = "Shows the commands, or one command's options with examples.",
+    .examples = help_examples,
+    .options = help_options,
+    .values_size = sizeof(struct help_values),
+    .max_args = 1,
+    .run = run_help,
+};

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tbprof info: what is in a profile, before any filtering: format, hosts, planes, lines, events,
+ * time span, steps, defects.
+ */
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/receipt.h"
+#include "cli/run_session.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+struct info_values {
+    struct tbp_common common;
+    const char *from;
+    uint32_t jobs;
+};
+
+#define AT(member) offsetof(struct info_values, member)
+static const struct tbp_opt info_options[] = {
+    {"from", 0, TBP_OPT_TEXT, AT(from), "FORMAT", "format of the input instead of detecting it",
+     NULL},
+    {"jobs", 'j', TBP_OPT_NUMBER, AT(jobs), "N", "threads; 0: one per processor", NULL},
+    {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
+};
+#undef AT
+
+static const char *const info_examples[] = {
+    "tbprof info host.xplane.pb",
+    "planes, events, time span and defects of a file",
+    "tbprof info logdir --json",
+    "the same of every run of a log directory, for scripts",
+    NULL,
+};
+
+struct span {
+    uint64_t first_ps, last_ps, events;
+};
+
+static void add_line(struct span *s, const struct tbp_line *l) {
+    for (size_t i = 0; i < l->ev.n; i++) {
+        uint64_t start = l->ev.start_ps[i], end = tbp_event_end(l, i);
+        if (s->events == 0 || start < s->first_ps)
+            s->first_ps = start;
+        if (s->events == 0 || end > s->last_ps)
+            s->last_ps = end;
+        s->events++;
+    }
+}
+
+static struct span plane_span(const struct tbp_plane *p) {
+    struct span s = {0};
+    for (size_t i = 0; i < p->n_lines; i++)
+        add_line(&s, &p->lines[i]);
+    return s;
+}
+
+static struct span host_span(const struct tbp_host *h) {
+    struct span s = {0};
+    for (size_t p = 0; p < h->n_planes; p++) {
+        for (size_t i = 0; i < h->planes[p].n_lines; i++)
+            add_line(&s, &h->planes[p].lines[i]);
+    }
+    return s;
+}
+
+static double span_ms(const struct span *s) {
+    return (double)(s->last_ps - s->first_ps) / 1e9;
+}
+
+static void text_plane(FILE *out, const struct tbp_plane *p) {
+    struct span s = plane_span(p);
+    fprintf(out, "    %-28.*s %4zu lines %10" PRIu64 " events  %12.3f ms\n", (int)p->name.n,
+            p->name.p, p->n_lines, s.events, span_ms(&s));
+}
+
+static void text_host(FILE *out, const struct tbp_host *h) {
+    struct span s = host_span(h);
+    fprintf(out, "  host %.*s: %s, %" PRIu64 " bytes, %zu planes, %" PRIu64 " events, %.3f ms\n",
+            (int)h->name.n, h->name.p, tbp_host_format(h), h->size_bytes, h->n_planes, s.events,
+            span_ms(&s));
+    for (size_t i = 0; i < h->n_planes; i++)
+        text_plane(out, &h->planes[i]);
+}
+
+static void text_ledger(FILE *out, const struct tbp_ledger *l) {
+    for (int k = 0; k < TBP_LEDGER_KEYS; k++) {
+        enum tbp_ledger_key key = (enum tbp_ledger_key)k;
+        if (!l->count[k])
+            continue;
+        fprintf(out, "    %s: %" PRIu64 " %s", tbp_ledger_name(key), l->count[k],
+                tbp_ledger_help(key));
+        if (l->first_offset[k] != TBP_NO_OFFSET)
+            fprintf(out, " (first at byte %" PRIu64 ")", l->first_offset[k]);
+        fputc('\n', out);
+    }
+}
+
+static void json_number(struct tbp_json *j, const char *key, uint64_t n) {
+    tbp_json_printf(j, ",\"%s\":", key);
+    tbp_json_u64(j, n);
+}
+
+static void json_span(struct tbp_json *j, const struct span *s) {
+    json_number(j, "events", s->events);
+    json_number(j, "first_ps", s->first_ps);
+    json_number(j, "last_ps", s->last_ps);
+}
+
+static void json_plane(struct tbp_json *j, const struct tbp_plane *p) {
+    struct span all = plane_span(p);
+    tbp_json_lit(j, "{\"name\":");
+    tbp_json_str(j, p->name, TBP_JSON_GVIZ);
+    json_number(j, "event_names", p->n_metas ? p->n_metas - 1 : 0);
+    json_span(j, &all);
+    tbp_json_lit(j, ",\"lines\":[");
+    for (size_t i = 0; i < p->n_lines; i++) {
+        const struct tbp_line *l = &p->lines[i];
+        struct span s = {0};
+        add_line(&s, l);
+        tbp_json_lit(j, i ? ",{\"name\":" : "{\"name\":");
+        tbp_json_str(j, l->name, TBP_JSON_GVIZ);
+        tbp_json_lit(j, ",\"id\":");
+        tbp_json_i64(j, l->id);
+        json_span(j, &s);
+        tbp_json_char(j, '}');
+    }
+    tbp_json_lit(j, "]}");
+}
+
+static void json_host(struct tbp_json *j, const struct tbp_host *h) {
+    struct span s = host_span(h);
+    tbp_json_lit(j, "{\"host\":");
+    tbp_json_str(j, h->name, TBP_JSON_GVIZ);
+    tbp_json_printf(j, ",\"format\":\"%s\"", tbp_host_format(h));
+    json_number(j, "bytes", h->size_bytes);
+    json_span(j, &s);
+    tbp_json_lit(j, ",\"planes\":[");
+    for (size_t i = 0; i < h->n_planes; i++) {
+        if (i)
+            tbp_json_char(j, ',');
+        json_plane(j, &h->planes[i]);
+    }
+    tbp_json_lit(j, "]");
+}
+
+/* First the file as it is, then the steps that grouping finds in it (which may add events). */
+static int show_host(struct tbp_session *s, uint32_t host, struct tbp_json *j,
+                     struct tbp_error *err) {
+    const struct tbp_host *h = tbp_session_raw_host(s, host, err);
+    if (!h)
+        return err->code;
+    if (j)
+        json_host(j, h);
+    else
+        text_host(stdout, h);
+    h = tbp_session_host(s, host, err);
+    if (!h)
+        return err->code;
+    if (j)
+        tbp_json_printf(j, ",\"steps\":%zu,\"ledger\":", h->n_groups);
+    else
+        printf("    %zu step%s\n", h->n_groups, h->n_groups == 1 ? "" : "s");
+    if (j) {
+        tbp_receipt_write_ledger(j, &h->ledger);
+        tbp_json_char(j, '}');
+    } else {
+        text_ledger(stdout, &h->ledger);
+    }
+    tbp_session_release_events(s, host);
+    return TBP_OK;
+}
+
+static int show_run(const struct tbp_run *run, const struct info_values *v, struct tbp_cli *cli,
+                    struct tbp_json *j, struct tbp_error *err) {
+    struct tbp_run_loader loader = {run, v->from};
+    struct tbp_pool *pool = tbp_pool_new(v->jobs);
+    struct tbp_session *s = tbp_run_session(&loader, TBP_SEMANTICS_REPAIR, cli->arena, pool);
+    int status = TBP_OK;
+    if (j) {
+        tbp_json_lit(j, "{\"run\":");
+        tbp_json_str(j, tbp_str_c(run->name), TBP_JSON_GVIZ);
+        tbp_json_lit(j, ",\"hosts\":[");
+    } else {
+        printf("run %s: %zu host%s\n", run->name, run->n_hosts, run->n_hosts == 1 ? "" : "s");
+    }
+    for (uint32_t i = 0; i < run->n_hosts && !status; i++) {
+        if (j && i)
+            tbp_json_char(j, ',');
+        status = show_host(s, i, j, err);
+    }
+    if (j)
+        tbp_json_lit(j, "]}");
+    tbp_session_free(s);
+    tbp_pool_free(pool);
+    return status;
+}
+
+static int show_runs(const struct tbp_runs *runs, const struct info_values *v, struct tbp_cli *cli,
+                     struct tbp_error *err) {
+    struct tbp_sink_fd out;
+    struct tbp_json *j = NULL;
+    int status = TBP_OK;
+    if (v->common.json) {
+        tbp_sink_fd_init(&out, STDOUT_FILENO);
+        j = TBP_NEW(cli->arena, struct tbp_json);
+        tbp_json_init(j, &out.base);
+        tbp_json_lit(j, "{\"runs\":[");
+    }
+    for (size_t i = 0; i < runs->list.n && !status; i++) {
+        if (j && i)
+            tbp_json_char(j, ',');
+        status = show_run(&runs->list.at[i], v, cli, j, err);
+    }
+    if (status || !j)
+        return status;
+    tbp_json_lit(j, "]}\n");
+    return tbp_json_finish(j, err);
+}
+
+static int run_info(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
+                    struct tbp_error *err) {
+    struct tbp_runs runs = {0};
+    int status = TBP_OK;
+    for (size_t i = 0; i < n_args && !status; i++)
+        status = tbp_find_runs(&runs, cli->arena, args[i], err);
+    if (!status)
+        status = show_runs(&runs, values, cli, err);
+    tbp_runs_release(&runs);
+    return status;
+}
+
+const struct tbp_command tbp_command_info = {
+    .name = "info",
+    .args = "INPUT...",
+    .help = "tell what is in a profile",
+    .about = "Tells format, hosts, planes, lines, events, time span, steps and defects of each "
+             "INPUT: a file, a run "
+             "folder, a log directory or '-'.",
+    .examples = info_examples,
+    .options = info_options,
+    .values_size = sizeof(struct info_values),
+    .min_args = 1,
+    .max_args = SIZE_MAX,
+    .run = run_info,
+};

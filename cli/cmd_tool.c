@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tbprof tool: one tool's answer on standard output, as the plugin's /data route gives it.
+ */
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/run_session.h"
+#include "convert/tool/tool.h"
+
+#include <string.h>
+#include <unistd.h>
+
+struct tool_values {
+    struct tbp_common common;
+    const char *host, *run, *from;
+    unsigned semantics, dialect;
+    uint32_t jobs;
+    struct tbp_opt_list params;
+};
+
+#define AT(member) offsetof(struct tool_values, member)
+static const struct tbp_opt tool_options[] = {
+    {"host", 0, TBP_OPT_TEXT, AT(host), "HOST",
+     "one host of a run of several; without: all together", NULL},
+    {"run", 0, TBP_OPT_TEXT, AT(run), "NAME", "which run of a log directory", NULL},
+    {"semantics", 0, TBP_OPT_CHOICE, AT(semantics), NULL,
+     "whose numbers: the official plugin's with named repairs, without them, or those of "
+     "TensorFlow 2.4-2.8",
+     tbp_semantics_choices},
+    {"dialect", 0, TBP_OPT_CHOICE, AT(dialect), NULL,
+     "answer as the newest plugin or as 2.19.0 and older", tbp_dialect_choices},
+    {"param", 'O', TBP_OPT_LIST, AT(params), "KEY=VALUE",
+     "a query parameter of the page, as start_time_ms of trace_viewer@; may be repeated", NULL},
+    {"from", 0, TBP_OPT_TEXT, AT(from), "FORMAT", "format of the input instead of detecting it",
+     NULL},
+    {"jobs", 'j', TBP_OPT_NUMBER, AT(jobs), "N", "threads; 0: one per processor", NULL},
+    {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
+};
+#undef AT
+
+static const char *const tool_examples[] = {
+    "tbprof tool overview_page logdir/plugins/profile/run1",
+    "the overview of a run",
+    "tbprof tool kernel_stats host.xplane.pb --semantics official",
+    "exactly the numbers of the official plugin",
+    "tbprof tool trace_viewer@ host.xplane.pb -O start_time_ms=10 -O end_time_ms=20",
+    "a window of the trace",
+    NULL,
+};
+
+/* KEY=VALUE texts as the tool's options. */
+static int split_params(struct tbp_request *r, const struct tbp_opt_list *params,
+                        struct tbp_arena *arena, struct tbp_error *err) {
+    struct tbp_tool_option *options = TBP_NEW_N(arena, struct tbp_tool_option, params->n + 1);
+    for (size_t i = 0; i < params->n; i++) {
+        const char *equals = strchr(params->at[i], '=');
+        if (!equals || equals == params->at[i])
+            return tbp_fail(err, TBP_E_OPTION, "'param' takes KEY=VALUE, not '%s'", params->at[i]);
+        options[i].key =
+            tbp_arena_printf(arena, "%.*s", (int)(equals - params->at[i]), params->at[i]);
+        options[i].value = equals + 1;
+    }
+    r->options = options;
+    r->n_options = params->n;
+    return TBP_OK;
+}
+
+static int find_tool(const struct tbp_tool **out, const char *name, struct tbp_error *err) {
+    struct tbp_nearest nearest;
+    *out = tbp_tool_find(tbp_str_c(name));
+    if (*out)
+        return TBP_OK;
+    tbp_nearest_init(&nearest, name);
+    for (size_t i = 0; tbp_tools[i]; i++)
+        tbp_nearest_try(&nearest, tbp_tools[i]->name);
+    if (nearest.best)
+        return tbp_fail(err, TBP_E_USAGE, "unknown tool '%s'; did you mean '%s'?", name,
+                        nearest.best);
+    return tbp_fail(err, TBP_E_USAGE, "unknown tool '%s'; 'tbprof tools' lists them", name);
+}
+
+static int answer(const struct tbp_tool *tool, struct tbp_session *s, const struct tool_values *v,
+                  struct tbp_arena *arena, struct tbp_error *err) {
+    uint32_t n = tbp_session_n_hosts(s);
+    struct tbp_request request = {.host = n == 1 ? 0 : TBP_ALL_HOSTS,
+                                  .dialect = (enum tbp_dialect)v->dialect};
+    struct tbp_sink_fd out;
+    int status = split_params(&request, &v->params, arena, err);
+    if (!status && v->host)
+        status = tbp_find_host(s, v->host, &request.host, err);
+    if (status)
+        return status;
+    tbp_sink_fd_init(&out, STDOUT_FILENO);
+    return tool->write(s, &request, &out.base, err);
+}
+
+static int run_tool(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
+                    struct tbp_error *err) {
+    const struct tool_values *v = values;
+    const struct tbp_tool *tool;
+    struct tbp_run run;
+    (void)n_args;
+    int status = find_tool(&tool, args[0], err);
+    if (!status)
+        status = tbp_find_one_run(&run, cli->arena, args[1], v->run, err);
+    if (status)
+        return status;
+    struct tbp_run_loader loader = {&run, v->from};
+    struct tbp_pool *pool = tbp_pool_new(v->jobs);
+    struct tbp_session *s =
+        tbp_run_session(&loader, (enum tbp_semantics)v->semantics, cli->arena, pool);
+    status = answer(tool, s, v, cli->arena, err);
+    tbp_session_free(s);
+    tbp_pool_free(pool);
+    return status;
+}
+
+const struct tbp_command tbp_command_tool = {
+    .name = "tool",
+    .args = "NAME INPUT",
+    .help = "print one tool's answer",
+    .about =
+        "Prints the body of one tool of the Profile tab, exactly as the plugin's /data route "
+        "answers it.\n"
+        "INPUT is a file, a run folder, a log directory or '-'; 'tbprof tools' lists the tools.",
+    .examples = tool_examples,
+    .options = tool_options,
+    .values_size = sizeof(struct tool_values),
+    .min_args = 2,
+    .max_args = 2,
+    .run = run_tool,
+};

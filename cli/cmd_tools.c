@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tbprof tools: lists what this build can read, compute and answer, straight from the registries.
+ */
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "convert/analyze/session.h"
+#include "convert/read/reader.h"
+#include "convert/tool/tool.h"
+#include "plugin_data/json_out.h"
+
+#include <unistd.h>
+
+static const char *const tools_examples[] = {
+    "tbprof tools",
+    "tools, readers and analyses with a line each",
+    "tbprof tools --json",
+    "the same for scripts",
+    NULL,
+};
+
+enum { NAME_COLUMN = 28 };
+
+static void list_text(FILE *out) {
+    fputs("tools (tbprof tool NAME INPUT):\n", out);
+    for (size_t i = 0; tbp_tools[i]; i++)
+        fprintf(out, "  %-*s%s\n", NAME_COLUMN, tbp_tools[i]->name, tbp_tools[i]->help);
+    fputs("readers (--from NAME):\n", out);
+    for (size_t i = 0; tbp_readers[i]; i++)
+        fprintf(out, "  %-*s%s\n", NAME_COLUMN, tbp_readers[i]->name, tbp_readers[i]->help);
+    fputs("analyses:\n", out);
+    for (size_t i = 0; tbp_analyses[i]; i++)
+        fprintf(out, "  %-*s%s\n", NAME_COLUMN, tbp_analyses[i]->name, tbp_analyses[i]->help);
+}
+
+static void json_text(struct tbp_json *j, const char *key, const char *text) {
+    tbp_json_printf(j, "\"%s\":", key);
+    if (text)
+        tbp_json_str(j, tbp_str_c(text), TBP_JSON_GVIZ);
+    else
+        tbp_json_lit(j, "null");
+}
+
+static void json_entry(struct tbp_json *j, size_t i, const char *name, const char *help) {
+    tbp_json_lit(j, i ? ",{" : "{");
+    json_text(j, "name", name);
+    tbp_json_char(j, ',');
+    json_text(j, "help", help);
+}
+
+static void list_json(struct tbp_json *j) {
+    tbp_json_lit(j, "{\"tools\":[");
+    for (size_t i = 0; tbp_tools[i]; i++) {
+        const struct tbp_tool *t = tbp_tools[i];
+        json_entry(j, i, t->name, t->help);
+        tbp_json_char(j, ',');
+        json_text(j, "legacy_name", t->legacy_name ? t->legacy_name : t->name);
+        tbp_json_char(j, ',');
+        json_text(j, "file", t->file);
+        tbp_json_printf(j, ",\"one_host\":%s,\"all_hosts\":%s}",
+                        t->scope & TBP_SCOPE_HOST ? "true" : "false",
+                        t->scope & TBP_SCOPE_ALL_HOSTS ? "true" : "false");
+    }
+    tbp_json_lit(j, "],\"readers\":[");
+    for (size_t i = 0; tbp_readers[i]; i++) {
+        json_entry(j, i, tbp_readers[i]->name, tbp_readers[i]->help);
+        tbp_json_char(j, '}');
+    }
+    tbp_json_lit(j, "],\"analyses\":[");
+    for (size_t i = 0; tbp_analyses[i]; i++) {
+        json_entry(j, i, tbp_analyses[i]->name, tbp_analyses[i]->help);
+        tbp_json_char(j, '}');
+    }
+    tbp_json_lit(j, "]}\n");
+}
+
+static int run_tools(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
+                     struct tbp_error *err) {
+    (void)values, (void)args, (void)n_args;
+    if (!cli->common->json) {
+        list_text(stdout);
+        return TBP_OK;
+    }
+    struct tbp_sink_fd out;
+    tbp_sink_fd_init(&out, STDOUT_FILENO);
+    struct tbp_json *j = TBP_NEW(cli->arena, struct tbp_json);
+    tbp_json_init(j, &out.base);
+    list_json(j);
+    return tbp_json_finish(j, err);
+}
+
+const struct tbp_command tbp_command_tools = {
+    .name = "tools",
+    .args = "",
+    .help = "list tools, readers and analyses",
+    .about =
+        "Lists the tools that 'tool' and 'convert' can write, the formats that can be read and "
+        "the analyses between them.",
+    .examples = tools_examples,
+    .values_size = sizeof(struct tbp_common),
+    .run = run_tools,
+};

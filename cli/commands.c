@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * THE TABLE of subcommands, in the order in which --help shows them.
+ */
+#include "cli/commands.h"
+
+const struct tbp_command *const tbp_commands[] = {
+    &tbp_command_tool,
+    &tbp_command_info,
+    &tbp_command_tools,
+    &tbp_command_completion,
+    &tbp_command_help,
+    NULL,
+};

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The commands, one file each; only THE TABLE in commands.c needs this.
+ */
+#ifndef TBP_CLI_COMMANDS_H
+#define TBP_CLI_COMMANDS_H
+
+#include "cli/options.h"
+
+extern const struct tbp_command tbp_command_convert;
+extern const struct tbp_command tbp_command_tool;
+extern const struct tbp_command tbp_command_info;
+extern const struct tbp_command tbp_command_tools;
+extern const struct tbp_command tbp_command_completion;
+extern const struct tbp_command tbp_command_help;
+
+#endif

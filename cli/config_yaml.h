@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Options from a YAML file. Keys are the long option names; at the top level they serve every
+ * command that knows them, below a command's name they serve that command and win:
+ *
+ *     quiet: true
+ *     convert:
+ *       jobs: 4
+ *       for: all
+ *       tools: overview_page,kernel_stats
+ *
+ * A key that no command knows is an error which names the nearest known one. What the command line
+ * gave is left alone. Texts are copied into the arena.
+ */
+#ifndef TBP_CLI_CONFIG_YAML_H
+#define TBP_CLI_CONFIG_YAML_H
+
+#include "cli/options.h"
+
+int tbp_config_load(const char *path, const struct tbp_command *c, struct tbp_arena *arena,
+                    uint64_t given, void *values, struct tbp_error *err);
+
+/* The same from text; name is for messages. */
+int tbp_config_parse(struct tbp_str text, const char *name, const struct tbp_command *c,
+                     struct tbp_arena *arena, uint64_t given, void *values, struct tbp_error *err);
+
+#endif

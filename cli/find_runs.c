@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Finds the runs of an INPUT. Log directories are walked to a bounded depth and each folder is
+ * entered once, so that loops of symbolic links end; folders that cannot be read below the INPUT
+ * itself are passed over.
+ */
+#include "cli/find_runs.h"
+
+#include "base/map.h"
+#include "base/sort.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { MAX_DEPTH = 10 };
+
+struct entry {
+    const char *name, *path;
+    struct stat st;
+};
+struct entries {
+    TBP_VEC(struct entry) list;
+};
+
+static int by_name(const void *a, const void *b, void *ctx) {
+    (void)ctx;
+    return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
+}
+
+/* The entries of a folder in order of their names; those that vanish meanwhile are left out. */
+static int list_folder(struct entries *out, struct tbp_arena *arena, const char *path,
+                       struct tbp_error *err) {
+    DIR *dir = opendir(path);
+    if (!dir)
+        return tbp_fail_errno(err, errno == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO,
+                              "opening folder '%s' failed", path);
+    for (struct dirent *d; (d = readdir(dir));) {
+        if (d->d_name[0] == '.')
+            continue;
+        struct entry e = {tbp_arena_printf(arena, "%s", d->d_name),
+                          tbp_arena_printf(arena, "%s/%s", path, d->d_name),
+                          {0}};
+        if (stat(e.path, &e.st) == 0)
+            *tbp_vec_push(&out->list) = e;
+    }
+    closedir(dir);
+    tbp_sort(out->list.at, out->list.n, sizeof *out->list.at, by_name, NULL);
+    return TBP_OK;
+}
+
+/* Name without the suffixes of profiles; false if it has none of them. */
+static bool host_of(const char *name, struct tbp_str *host) {
+    static const char *const suffixes[] = {".xplane.pb.gz", ".xplane.pb", NULL};
+    struct tbp_str s = tbp_str_c(name);
+    for (size_t i = 0; suffixes[i]; i++) {
+        size_t n = strlen(suffixes[i]);
+        if (s.n >= n && tbp_str_ends(s, suffixes[i])) {
+            *host = tbp_str_sub(s, 0, s.n - n);
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct tbp_run_file *add_host(struct tbp_run *run, struct tbp_arena *arena) {
+    if (run->n_hosts == run->cap_hosts) {
+        size_t cap = run->cap_hosts ? 2 * run->cap_hosts : 4;
+        struct tbp_run_file *hosts = TBP_NEW_N(arena, struct tbp_run_file, cap);
+        if (run->n_hosts)
+            memcpy(hosts, run->hosts, run->n_hosts * sizeof *hosts);
+        run->hosts = hosts;
+        run->cap_hosts = cap;
+    }
+    return &run->hosts[run->n_hosts++];
+}
+
+static void collect_hosts(struct tbp_run *run, struct tbp_arena *arena,
+                          const struct entries *entries) {
+    for (size_t i = 0; i < entries->list.n; i++) {
+        const struct entry *e = &entries->list.at[i];
+        struct tbp_str host;
+        if (S_ISDIR(e->st.st_mode) || !host_of(e->name, &host))
+            continue;
+        /* "h.xplane.pb" sorts right before "h.xplane.pb.gz": the plain one serves */
+        if (run->n_hosts && tbp_str_eq(run->hosts[run->n_hosts - 1].host, host))
+            continue;
+        *add_host(run, arena) = (struct tbp_run_file){host, e->path, (uint64_t)e->st.st_size};
+    }
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Splits "LOGDIR/plugins/profile/RUN" (an absolute path); false if it has another shape. */
+static bool split_layout(struct tbp_arena *arena, const char *folder, const char **logdir) {
+    static const char middle[] = "/plugins/profile/";
+    const char *name = base_name(folder);
+    size_t n = (size_t)(name - folder), m = sizeof middle - 1;
+    if (n < m || strncmp(name - m, middle, m) != 0)
+        return false;
+    *logdir = n == m ? "/" : tbp_arena_printf(arena, "%.*s", (int)(n - m), folder);
+    return true;
+}
+
+static void describe_folder(struct tbp_run *run, struct tbp_arena *arena, const char *folder) {
+    char real[PATH_MAX];
+    const char *full = realpath(folder, real) ? real : folder;
+    run->name = tbp_arena_printf(arena, "%s", base_name(full));
+    if (!split_layout(arena, full, &run->logdir))
+        run->logdir = NULL;
+    run->below = "";
+}
+
+static const char *below_input(struct tbp_arena *arena, const char *root, const char *folder) {
+    const char *middle = NULL;
+    size_t n = strlen(root);
+    for (const char *p = folder; (p = strstr(p, "/plugins/profile/")); p++)
+        middle = p;
+    if (!middle || (size_t)(middle - folder) <= n + 1)
+        return "";
+    return tbp_arena_printf(arena, "%.*s", (int)(middle - folder - (long)n - 1), folder + n + 1);
+}
+
+struct place {
+    const char *path;
+    unsigned depth;
+};
+struct walk {
+    struct tbp_runs *runs;
+    struct tbp_arena *arena;
+    const char *root;
+    TBP_VEC(struct place) stack;
+    struct tbp_idmap seen; /* folders by device and inode */
+};
+
+/* Subfolders, in order of their names, wait on the stack. */
+static void push_subfolders(struct walk *w, const struct entries *entries, unsigned depth) {
+    for (size_t i = entries->list.n; i-- > 0;) {
+        const struct entry *e = &entries->list.at[i];
+        bool is_new = false;
+        if (!S_ISDIR(e->st.st_mode))
+            continue;
+        tbp_idmap_put(&w->seen, (uint64_t)e->st.st_dev << 48 ^ (uint64_t)e->st.st_ino, &is_new);
+        if (is_new)
+            *tbp_vec_push(&w->stack) = (struct place){e->path, depth};
+    }
+}
+
+static int visit(struct walk *w, struct place here, struct tbp_error *err) {
+    struct entries entries = {0};
+    struct tbp_run run = {.is_folder = true};
+    int status = list_folder(&entries, w->arena, here.path, err);
+    collect_hosts(&run, w->arena, &entries);
+    if (run.n_hosts) {
+        describe_folder(&run, w->arena, here.path);
+        run.below = below_input(w->arena, w->root, here.path);
+    }
+    if (run.n_hosts && (here.depth == 0 || run.logdir))
+        *tbp_vec_push(&w->runs->list) = run;
+    else if (here.depth < MAX_DEPTH)
+        push_subfolders(w, &entries, here.depth + 1);
+    tbp_vec_release(&entries.list);
+    return here.depth == 0 ? status : TBP_OK;
+}
+
+/* Depth first, with an explicit stack. */
+static int walk(struct tbp_runs *runs, struct tbp_arena *arena, const char *root,
+                struct tbp_error *err) {
+    struct walk w = {.runs = runs, .arena = arena, .root = root};
+    int status = TBP_OK;
+    *tbp_vec_push(&w.stack) = (struct place){root, 0};
+    while (w.stack.n && !status)
+        status = visit(&w, w.stack.at[--w.stack.n], err);
+    tbp_vec_release(&w.stack);
+    tbp_idmap_release(&w.seen);
+    return status;
+}
+
+static void add_file(struct tbp_runs *runs, struct tbp_arena *arena, const char *path,
+                     uint64_t size_bytes) {
+    struct tbp_run run = {.below = ""};
+    struct tbp_str host = tbp_str_c(base_name(path));
+    if (strcmp(path, "-") == 0)
+        host = TBP_STR("stdin");
+    else if (!host_of(base_name(path), &host))
+        host = tbp_str_sub(host, 0, tbp_str_find(host, '.') ? tbp_str_find(host, '.') : host.n);
+    *add_host(&run, arena) = (struct tbp_run_file){host, path, size_bytes};
+    const char *name = base_name(path);
+    char *folder = tbp_arena_printf(arena, "%.*s", (int)(name - path), path);
+    describe_folder(&run, arena, *folder ? folder : ".");
+    if (!run.logdir)
+        run.name = tbp_arena_str(arena, host).p;
+    *tbp_vec_push(&runs->list) = run;
+}
+
+int tbp_find_runs(struct tbp_runs *runs, struct tbp_arena *arena, const char *input,
+                  struct tbp_error *err) {
+    struct stat st;
+    if (strcmp(input, "-") == 0) {
+        add_file(runs, arena, input, 0);
+        return TBP_OK;
+    }
+    if (stat(input, &st) != 0)
+        return tbp_fail_errno(err, errno == ENOENT || errno == ENOTDIR ? TBP_E_NOT_FOUND : TBP_E_IO,
+                              "opening '%s' failed", input);
+    if (!S_ISDIR(st.st_mode)) {
+        add_file(runs, arena, input, S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0);
+        return TBP_OK;
+    }
+    char *root = tbp_arena_printf(arena, "%s", input);
+    for (size_t n = strlen(root); n > 1 && root[n - 1] == '/'; n--)
+        root[n - 1] = '\0';
+    size_t before = runs->list.n;
+    int status = walk(runs, arena, root, err);
+    if (!status && runs->list.n == before)
+        return tbp_fail(err, TBP_E_NOT_FOUND, "no profile (*.xplane.pb) in folder '%s'", input);
+    return status;
+}
+
+void tbp_runs_release(struct tbp_runs *runs) {
+    tbp_vec_release(&runs->list);
+}

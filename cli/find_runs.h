@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What an INPUT of the command line means: the runs it holds and the files of their hosts.
+ *
+ *   a file            one run of one host
+ *   a run folder      one run; each *.xplane.pb (or .xplane.pb.gz) in it is a host
+ *   a log directory   every plugins/profile/RUN below it, at any depth
+ *   "-"               standard input: one run of one host
+ *
+ * Order is that of the names, byte by byte. All texts and arrays lie in the arena given.
+ */
+#ifndef TBP_CLI_FIND_RUNS_H
+#define TBP_CLI_FIND_RUNS_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "base/vec.h"
+
+struct tbp_run_file {
+    struct tbp_str host; /* file name without .xplane.pb */
+    const char *path;
+    uint64_t size_bytes; /* on disk; 0 if not known */
+};
+
+struct tbp_run {
+    const char *name; /* folder below plugins/profile; of a lone file: its host */
+    const char
+        *logdir;       /* what holds plugins/profile; NULL if the files do not lie in that layout */
+    const char *below; /* logdir relative to the INPUT, "" or "train" */
+    struct tbp_run_file *hosts;
+    size_t n_hosts, cap_hosts;
+    bool is_folder; /* given as folder, not as single file */
+};
+
+struct tbp_runs {
+    TBP_VEC(struct tbp_run) list;
+};
+
+/* Appends the runs of one INPUT. Fails with TBP_E_NOT_FOUND or TBP_E_IO naming the path. */
+int tbp_find_runs(struct tbp_runs *runs, struct tbp_arena *arena, const char *input,
+                  struct tbp_error *err);
+void tbp_runs_release(struct tbp_runs *runs);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Texts made from the option tables: --help of a command, the overview of all commands, and the
+ * manual page. Everything goes to a stream that the caller owns; write errors stay in the stream.
+ */
+#ifndef TBP_CLI_HELP_H
+#define TBP_CLI_HELP_H
+
+#include "cli/options.h"
+
+#include <stdio.h>
+
+enum { TBP_HELP_WIDTH = 80 };
+
+void tbp_help_overview(FILE *out, bool color);
+void tbp_help_command(FILE *out, const struct tbp_command *c, bool color);
+void tbp_help_manual(FILE *out); /* tbprof.1, man macros */
+
+/* Writes text in lines of at most `width` columns, each after the first indented. */
+void tbp_help_wrap(FILE *out, const char *text, size_t indent, size_t width);
+
+#endif

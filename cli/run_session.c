@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sessions over the files of a run, and the choice of run and host by name.
+ */
+#include "cli/run_session.h"
+
+#include "cli/options.h"
+#include "convert/read/reader.h"
+
+#include <string.h>
+
+const char *const tbp_semantics_choices[] = {"repair", "official", "tf", NULL};
+const char *const tbp_dialect_choices[] = {"newest", "legacy", NULL};
+
+static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool *pool,
+                struct tbp_error *err) {
+    const struct tbp_run_loader *l = ctx;
+    const struct tbp_run_file *f = &l->run->hosts[host];
+    return tbp_read_host(out, f->path, f->host, l->from, pool, err);
+}
+
+struct tbp_session *tbp_run_session(struct tbp_run_loader *loader, enum tbp_semantics semantics,
+                                    struct tbp_arena *arena, struct tbp_pool *pool) {
+    size_t n = loader->run->n_hosts;
+    struct tbp_str *names = TBP_NEW_N(arena, struct tbp_str, n);
+    for (size_t i = 0; i < n; i++)
+        names[i] = loader->run->hosts[i].host;
+    return tbp_session_new(names, (uint32_t)n, semantics, load, loader, pool);
+}
+
+static int choose_run(struct tbp_run *out, const struct tbp_runs *runs, const char *run_name,
+                      const char *input, struct tbp_error *err) {
+    const struct tbp_run *found = NULL;
+    struct tbp_nearest nearest;
+    tbp_nearest_init(&nearest, run_name ? run_name : "");
+    for (size_t i = 0; i < runs->list.n; i++) {
+        const struct tbp_run *r = &runs->list.at[i];
+        if (run_name && strcmp(r->name, run_name) != 0) {
+            tbp_nearest_try(&nearest, r->name);
+            continue;
+        }
+        if (found)
+            return tbp_fail(err, TBP_E_USAGE,
+                            "'%s' holds several runs ('%s', '%s' …): choose with --run NAME", input,
+                            found->name, r->name);
+        found = r;
+    }
+    if (!found)
+        return tbp_fail(err, TBP_E_NOT_FOUND, "no run '%s' in '%s'; nearest is '%s'", run_name,
+                        input, nearest.best ? nearest.best : runs->list.at[0].name);
+    *out = *found;
+    return TBP_OK;
+}
+
+int tbp_find_one_run(struct tbp_run *out, struct tbp_arena *arena, const char *input,
+                     const char *run_name, struct tbp_error *err) {
+    struct tbp_runs runs = {0};
+    int status = tbp_find_runs(&runs, arena, input, err);
+    if (!status)
+        status = choose_run(out, &runs, run_name, input, err);
+    tbp_runs_release(&runs);
+    return status;
+}
+
+int tbp_find_host(const struct tbp_session *s, const char *name, uint32_t *host,
+                  struct tbp_error *err) {
+    uint32_t n = tbp_session_n_hosts(s);
+    for (uint32_t i = 0; i < n; i++) {
+        if (tbp_str_is(tbp_session_host_name(s, i), name)) {
+            *host = i;
+            return TBP_OK;
+        }
+    }
+    struct tbp_str first = tbp_session_host_name(s, 0);
+    return tbp_fail(err, TBP_E_NOT_FOUND, "no host '%s'; the run has %u, the first is '%.*s'", name,
+                    n, (int)first.n, first.p);
+}
+
+const char *tbp_host_format(const struct tbp_host *h) {
+    const char *best = "unknown";
+    int best_score = 0;
+    for (size_t i = 0; tbp_readers[i]; i++) {
+        int score = tbp_readers[i]->probe(h->input.data, h->input.size);
+        if (score > best_score) {
+            best_score = score;
+            best = tbp_readers[i]->name;
+        }
+    }
+    return best;
+}

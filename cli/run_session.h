@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From a run that was found (find_runs.h) to a session that loads its hosts.
+ */
+#ifndef TBP_CLI_RUN_SESSION_H
+#define TBP_CLI_RUN_SESSION_H
+
+#include "cli/find_runs.h"
+#include "convert/analyze/session.h"
+
+/* Values of --semantics, in the order of enum tbp_semantics. */
+extern const char *const tbp_semantics_choices[];
+/* Values of --dialect, in the order of enum tbp_dialect. */
+extern const char *const tbp_dialect_choices[];
+
+struct tbp_run_loader {
+    const struct tbp_run *run;
+    const char *from; /* --from FORMAT, or NULL */
+};
+
+/* The session borrows loader and pool; free it with tbp_session_free. */
+struct tbp_session *tbp_run_session(struct tbp_run_loader *loader, enum tbp_semantics semantics,
+                                    struct tbp_arena *arena, struct tbp_pool *pool);
+
+/* The one run that INPUT and --run NAME (or NULL) mean; several without a name are an error that
+ * lists them. */
+int tbp_find_one_run(struct tbp_run *out, struct tbp_arena *arena, const char *input,
+                     const char *run_name, struct tbp_error *err);
+
+/* Index of the host of that name; an unknown name is an error with the nearest known one. */
+int tbp_find_host(const struct tbp_session *s, const char *name, uint32_t *host,
+                  struct tbp_error *err);
+
+/* Name of the reader whose format the host's bytes have. */
+const char *tbp_host_format(const struct tbp_host *h);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Signal handlers; only async-signal-safe calls below.
+ */
+#include "cli/signals.h"
+
+#include "cli/cli.h"
+#include "plugin_data/sink.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static void on_stop(int sig) {
+    tbp_sink_file_remove_temporaries();
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
+static void on_bus_error(int sig) {
+    static const char text[] = "tbprof: error: an input file became shorter while it was read\n";
+    (void)sig;
+    tbp_sink_file_remove_temporaries();
+    ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(n < 0 ? TBP_EXIT_USAGE : TBP_EXIT_DAMAGED);
+}
+
+void tbp_signals_install(void) {
+    static const int stops[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    struct sigaction action = {.sa_handler = on_stop};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+        struct sigaction old;
+        /* a signal that the parent has us ignore (nohup) stays ignored */
+        if (sigaction(stops[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(stops[i], &action, NULL);
+    }
+    action.sa_handler = on_bus_error;
+    sigaction(SIGBUS, &action, NULL);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The option tables: parsing, nearest names, configuration files, and that every registry is in
+ * order.
+ */
+#include "cli/config_yaml.h"
+#include "cli/options.h"
+
+#include "convert/analyze/session.h"
+#include "convert/read/reader.h"
+#include "convert/tool/tool.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+struct values {
+    struct tbp_common common;
+    bool strict;
+    const char *output;
+    uint32_t jobs;
+    unsigned semantics;
+    struct tbp_opt_list params;
+};
+
+static const char *const semantics[] = {"repair", "official", "tf", NULL};
+static const struct tbp_opt options[] = {
+    {"strict", 0, TBP_OPT_FLAG, offsetof(struct values, strict), NULL, "h", NULL},
+    {"output", 'o', TBP_OPT_TEXT, offsetof(struct values, output), "DIR", "h", NULL},
+    {"jobs", 'j', TBP_OPT_NUMBER, offsetof(struct values, jobs), "N", "h", NULL},
+    {"semantics", 0, TBP_OPT_CHOICE, offsetof(struct values, semantics), NULL, "h", semantics},
+    {"param", 'O', TBP_OPT_LIST, offsetof(struct values, params), "K=V", "h", NULL},
+    {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
+};
+static const struct tbp_command command = {.name = "convert",
+                                           .args = "INPUT...",
+                                           .options = options,
+                                           .values_size = sizeof(struct values),
+                                           .min_args = 1,
+                                           .max_args = 3};
+
+static struct tbp_arena arena;
+static struct values v;
+static struct tbp_parsed parsed;
+static struct tbp_error err;
+
+static void setup(void) {
+    tbp_arena_init(&arena);
+    memset(&v, 0, sizeof v);
+    memset(&err, 0, sizeof err);
+}
+
+static void teardown(void) {
+    tbp_arena_release(&arena);
+}
+
+TestSuite(options, .init = setup, .fini = teardown);
+
+enum { MAX_WORDS = 16 };
+static int parse(const char *const *words) {
+    static char *argv[MAX_WORDS];
+    int argc = 0;
+    argv[argc++] = (char *)"convert";
+    for (; *words; words++)
+        argv[argc++] = (char *)*words;
+    argv[argc] = NULL;
+    return tbp_options_parse(&command, &arena, &v, argc, argv, &parsed, &err);
+}
+#define PARSE(...) parse((const char *const[]){__VA_ARGS__, NULL})
+
+static int config(const char *text) {
+    return tbp_config_parse(tbp_str_c(text), "f.yaml", &command, &arena, parsed.given, &v, &err);
+}
+
+Test(options, takes_every_kind_mixed_with_arguments) {
+    cr_assert_eq(PARSE("a", "--strict", "-o", "out", "--jobs=4", "b", "--semantics", "tf", "-O",
+                       "x=1", "-Oy=2"),
+                 TBP_OK);
+    cr_assert(v.strict);
+    cr_assert_str_eq(v.output, "out");
+    cr_assert_eq(v.jobs, 4);
+    cr_assert_eq(v.semantics, 2);
+    cr_assert_eq(v.params.n, 2);
+    cr_assert_str_eq(v.params.at[1], "y=2");
+    cr_assert_eq(parsed.n_args, 2);
+    cr_assert_str_eq(parsed.args[0], "a");
+    cr_assert_str_eq(parsed.args[1], "b");
+}
+
+Test(options, names_the_nearest_option) {
+    cr_assert_eq(PARSE("--otput=x", "a"), TBP_E_OPTION);
+    cr_assert(strstr(err.message, "did you mean '--output'"), "%s", err.message);
+}
+
+Test(options, rejects_bad_values) {
+    cr_assert_eq(PARSE("--jobs", "many", "a"), TBP_E_OPTION);
+    cr_assert_eq(PARSE("--jobs", "-1", "a"), TBP_E_OPTION);
+    cr_assert_eq(PARSE("--semantics", "offical", "a"), TBP_E_OPTION);
+    cr_assert(strstr(err.message, "did you mean 'official'"), "%s", err.message);
+    cr_assert_eq(PARSE("a", "-o"), TBP_E_OPTION);
+    cr_assert(strstr(err.message, "needs a value"), "%s", err.message);
+    cr_assert_eq(PARSE("--strict=yes", "a"), TBP_E_OPTION);
+    cr_assert_eq(PARSE("-z", "a"), TBP_E_OPTION);
+}
+
+Test(options, counts_arguments) {
+    cr_assert_eq(PARSE("--strict"), TBP_E_USAGE);
+    cr_assert_eq(PARSE("a", "b", "c", "d"), TBP_E_USAGE);
+    cr_assert_eq(PARSE("--", "--strict"), TBP_OK);
+    cr_assert_str_eq(parsed.args[0], "--strict");
+    cr_assert_eq(PARSE("-"), TBP_OK);
+}
+
+Test(options, lists_grow) {
+    struct tbp_opt_list list = {0};
+    for (int i = 0; i < 100; i++)
+        tbp_option_set(&options[4], &arena, &v, i % 2 ? "odd" : "even", &err);
+    list = v.params;
+    cr_assert_eq(list.n, 100);
+    cr_assert_str_eq(list.at[0], "even");
+    cr_assert_str_eq(list.at[99], "odd");
+}
+
+Test(options, config_sets_what_the_command_line_did_not) {
+    cr_assert_eq(PARSE("a", "--jobs", "2"), TBP_OK);
+    cr_assert_eq(config("jobs: 8\nstrict: true\nconvert:\n  output: here\n  param: [a=1, b=2]\n"),
+                 TBP_OK, "%s", err.message);
+    cr_assert_eq(v.jobs, 2);
+    cr_assert(v.strict);
+    cr_assert_str_eq(v.output, "here");
+    cr_assert_eq(v.params.n, 2);
+}
+
+Test(options, config_names_line_and_nearest_key) {
+    parsed.given = 0;
+    cr_assert_eq(config("strict: true\njosb: 8\n"), TBP_E_OPTION);
+    cr_assert(strstr(err.message, "line 2"), "%s", err.message);
+    cr_assert(strstr(err.message, "did you mean 'jobs'"), "%s", err.message);
+    cr_assert_eq(config("strict: maybe\n"), TBP_E_OPTION);
+    cr_assert_eq(config("strict: [a]\n"), TBP_E_OPTION);
+    cr_assert_eq(config("[1, 2]\n"), TBP_E_OPTION);
+    cr_assert_eq(config("a: b: c\n"), TBP_E_OPTION);
+    cr_assert_eq(config(""), TBP_OK);
+}
+
+static void check_entry(const char *table, const char *name, const char *help,
+                        const char *const *seen, size_t n_seen) {
+    cr_assert(name && *name, "%s: entry without name", table);
+    cr_assert(help && *help, "%s: '%s' has no help", table, name);
+    for (size_t i = 0; i < n_seen; i++)
+        cr_assert(strcmp(seen[i], name) != 0, "%s: '%s' stands twice", table, name);
+}
+
+enum { MAX_ENTRIES = 128 };
+
+Test(registry, commands_and_their_options_are_in_order) {
+    const char *names[MAX_ENTRIES];
+    for (size_t i = 0; tbp_commands[i]; i++) {
+        const struct tbp_command *c = tbp_commands[i];
+        check_entry("commands", c->name, c->help, names, i);
+        cr_assert(c->run && c->about && c->args && c->examples, "'%s' is incomplete", c->name);
+        cr_assert_geq(c->values_size, sizeof(struct tbp_common));
+        names[i] = c->name;
+        const char *options_seen[MAX_ENTRIES];
+        char letters[MAX_ENTRIES] = "";
+        const struct tbp_opt *o;
+        for (size_t k = 0; (o = tbp_command_option(c, k)); k++) {
+            check_entry(c->name, o->name, o->help, options_seen, k);
+            options_seen[k] = o->name;
+            cr_assert(!o->letter || !strchr(letters, o->letter), "-%c stands twice", o->letter);
+            letters[strlen(letters)] = o->letter;
+            cr_assert_eq(o->kind == TBP_OPT_CHOICE, o->choices != NULL);
+            cr_assert_lt(o->offset, c->values_size);
+        }
+    }
+}
+
+Test(registry, tools_readers_and_analyses_are_in_order) {
+    const char *names[MAX_ENTRIES];
+    for (size_t i = 0; tbp_tools[i]; i++) {
+        check_entry("tools", tbp_tools[i]->name, tbp_tools[i]->help, names, i);
+        cr_assert(tbp_tools[i]->write && tbp_tools[i]->scope, "'%s' is incomplete",
+                  tbp_tools[i]->name);
+        cr_assert(!tbp_tools[i]->pb_file || tbp_tools[i]->write_pb);
+        names[i] = tbp_tools[i]->name;
+    }
+    for (size_t i = 0; tbp_readers[i]; i++) {
+        check_entry("readers", tbp_readers[i]->name, tbp_readers[i]->help, names, i);
+        cr_assert(tbp_readers[i]->probe && tbp_readers[i]->read);
+        names[i] = tbp_readers[i]->name;
+    }
+    for (size_t i = 0; tbp_analyses[i]; i++) {
+        check_entry("analyses", tbp_analyses[i]->name, tbp_analyses[i]->help, names, i);
+        cr_assert(tbp_analyses[i]->host || tbp_analyses[i]->all);
+        names[i] = tbp_analyses[i]->name;
+    }
+}
