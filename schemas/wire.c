@@ -113,13 +113,25 @@ void tbp_wire_put_u64(struct tbp_wire_out *o, uint32_t field, uint64_t v) {
     tbp_wire_put_varint(o, v);
 }
 
+/* Little-endian, n bytes. */
+static void put_fixed(struct tbp_wire_out *o, uint64_t bits, int n) {
+    uint8_t *p = room(o, (size_t)n);
+    for (int i = 0; i < n; i++)
+        p[i] = (uint8_t)(bits >> (8 * i));
+}
+
 void tbp_wire_put_double(struct tbp_wire_out *o, uint32_t field, double v) {
-    put_key(o, field, TBP_WIRE_FIXED64);
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
-    uint8_t *p = room(o, 8);
-    for (int i = 0; i < 8; i++)
-        p[i] = (uint8_t)(bits >> (8 * i));
+    put_key(o, field, TBP_WIRE_FIXED64);
+    put_fixed(o, bits, 8);
+}
+
+void tbp_wire_put_float(struct tbp_wire_out *o, uint32_t field, float v) {
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    put_key(o, field, TBP_WIRE_FIXED32);
+    put_fixed(o, bits, 4);
 }
 
 void tbp_wire_put_bytes(struct tbp_wire_out *o, uint32_t field, const void *p, size_t n) {

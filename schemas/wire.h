@@ -61,6 +61,7 @@ void tbp_wire_out_release(struct tbp_wire_out *o);
 void tbp_wire_put_varint(struct tbp_wire_out *o, uint64_t v);
 void tbp_wire_put_u64(struct tbp_wire_out *o, uint32_t field, uint64_t v);  /* varint field, written even if 0 */
 void tbp_wire_put_double(struct tbp_wire_out *o, uint32_t field, double v); /* fixed64 field */
+void tbp_wire_put_float(struct tbp_wire_out *o, uint32_t field, float v);   /* fixed32 field */
 void tbp_wire_put_bytes(struct tbp_wire_out *o, uint32_t field, const void *p, size_t n);
 void tbp_wire_put_str(struct tbp_wire_out *o, uint32_t field, struct tbp_str s);
 /* Nested message: begin reserves a 5-byte length, end patches it (a legal, padded varint; < 32 GiB). */

@@ -26,7 +26,8 @@ uint32_t tbp_op_builder_index(struct tbp_op_builder *b, uint64_t module, struct 
 }
 
 struct tbp_op *tbp_op_builder_op(struct tbp_op_builder *b, uint64_t module, struct tbp_str name) {
-    return &b->ops.at[tbp_op_builder_index(b, module, name)];
+    uint32_t at = tbp_op_builder_index(b, module, name);
+    return &b->ops.at[at];
 }
 
 void tbp_op_builder_close(struct tbp_op_builder *b, uint64_t window_ps,

@@ -44,6 +44,8 @@ struct tbp_tool {
     int (*write_pb)(struct tbp_session *s, const struct tbp_request *r, struct tbp_sink *out, struct tbp_error *err);
 };
 
+extern const struct tbp_tool tbp_tool_framework_op_stats;
+extern const struct tbp_tool tbp_tool_kernel_stats;
 extern const struct tbp_tool *const tbp_tools[]; /* tools.c: THE TABLE; NULL-terminated */
 
 /* By either name; NULL if unknown. */
