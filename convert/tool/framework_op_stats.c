@@ -144,6 +144,15 @@ static void put_table(struct tbp_json *j, const struct page *p, bool with_idle) 
 }
 
 /* ---- the page ---- */
+/* Plugins up to 2.19 compared the whole text, so that GPUs with a known model lost the column. */
+static bool shows_gpu(const struct page *p, enum tbp_semantics semantics) {
+    if (p->layout == LAYOUT_NEWEST) {
+        return tbp_str_has(p->env->device_type, "GPU");
+    }
+    return semantics == TBP_SEMANTICS_OFFICIAL ? tbp_str_is(p->env->device_type, "GPU")
+                                               : p->env->hardware == TBP_HARDWARE_GPU;
+}
+
 static int open_page(struct page *p, struct tbp_session *s, const struct tbp_request *r,
                      struct tbp_error *err) {
     bool is_old = tbp_session_semantics(s) == TBP_SEMANTICS_TF;
@@ -156,8 +165,7 @@ static int open_page(struct page *p, struct tbp_session *s, const struct tbp_req
     if (!p->host.table) {
         return tbp_cause(err, "while making framework_op_stats");
     }
-    p->has_gpu = is_old ? p->env->hardware == TBP_HARDWARE_GPU
-                        : tbp_str_has(p->env->device_type, "GPU");
+    p->has_gpu = shows_gpu(p, tbp_session_semantics(s));
     tbp_arena_init(&p->arena);
     p->device.n = tbp_op_table_sorted(p->device.table, OPS_MAX, &p->arena, &p->device.ops);
     p->host.n = tbp_op_table_sorted(p->host.table, OPS_MAX, &p->arena, &p->host.ops);
