@@ -84,6 +84,34 @@ void tbp_line_builder_stat_str(struct tbp_line_builder *b, uint32_t stat_meta, s
     tbp_wire_end(&b->bytes, mark);
 }
 
+void tbp_line_builder_stat(struct tbp_line_builder *b, const struct tbp_stat *st) {
+    uint32_t index = (uint32_t)(st->meta - b->plane->stat_metas);
+    size_t mark;
+    switch (st->type) {
+    case TBP_STAT_INT64:
+        tbp_line_builder_stat_i64(b, index, st->i);
+        break;
+    case TBP_STAT_UINT64:
+        tbp_line_builder_stat_u64(b, index, st->u);
+        break;
+    case TBP_STAT_DOUBLE:
+        tbp_line_builder_stat_double(b, index, st->d);
+        break;
+    case TBP_STAT_STR:
+    case TBP_STAT_REF:
+        tbp_line_builder_stat_str(b, index, st->s);
+        break;
+    case TBP_STAT_BYTES:
+        mark = begin_stat(b, index);
+        tbp_wire_put_str(&b->bytes, TBP_XSTAT_BYTES, st->s);
+        tbp_wire_end(&b->bytes, mark);
+        break;
+    case TBP_STAT_NONE:
+        tbp_wire_end(&b->bytes, begin_stat(b, index));
+        break;
+    }
+}
+
 static void store_row(struct tbp_events *ev, size_t i, const struct tbp_event_row *r) {
     ev->start_ps[i] = r->start_ps;
     ev->dur_ps[i] = r->dur_ps;
@@ -130,22 +158,29 @@ static int64_t largest_meta_id(const struct tbp_plane *p) {
     return id;
 }
 
+uint32_t tbp_plane_add_meta(struct tbp_plane *p, struct tbp_str name) {
+    struct tbp_host *h = p->host;
+    const struct tbp_meta *old = p->metas;
+    p->metas = grow(&h->arena, p->metas, p->n_metas, &p->cap_metas, sizeof *p->metas);
+    for (size_t i = 0; i < p->n_lines && p->metas != old; i++)
+        if (p->lines[i].metas == old)
+            p->lines[i].metas = p->metas;
+    int64_t last = p->n_metas > 1 ? p->metas[p->n_metas - 1].id : 0;
+    int64_t id = p->made_metas ? last + 1 : largest_meta_id(p) + 1;
+    p->made_metas = true;
+    uint32_t index = (uint32_t)p->n_metas;
+    struct tbp_str copy = tbp_arena_str(&h->arena, name);
+    p->metas[p->n_metas++] = (struct tbp_meta){.id = id, .name = copy, .display = TBP_STR_NONE,
+                                               .wire = TBP_STR_NONE, .kind = tbp_event_kind_of(copy)};
+    tbp_id_index_put(&p->meta_by_id, id, index);
+    return index;
+}
+
 uint32_t tbp_plane_ensure_meta(struct tbp_plane *p, struct tbp_str name) {
     for (size_t i = 1; i < p->n_metas; i++)
         if (tbp_str_eq(p->metas[i].name, name))
             return (uint32_t)i;
-    struct tbp_host *h = p->host;
-    const struct tbp_meta *old = p->metas;
-    p->metas = grow(&h->arena, p->metas, p->n_metas, &p->cap_metas, sizeof *p->metas);
-    for (size_t i = 0; i < p->n_lines; i++)
-        if (p->lines[i].metas == old)
-            p->lines[i].metas = p->metas;
-    uint32_t index = (uint32_t)p->n_metas;
-    int64_t id = largest_meta_id(p) + 1;
-    struct tbp_str copy = tbp_arena_str(&h->arena, name);
-    p->metas[p->n_metas++] = (struct tbp_meta){.id = id, .name = copy, .kind = tbp_event_kind_of(copy)};
-    tbp_id_index_put(&p->meta_by_id, id, index);
-    return index;
+    return tbp_plane_add_meta(p, name);
 }
 
 uint32_t tbp_plane_ensure_stat(struct tbp_plane *p, struct tbp_str name) {

@@ -15,8 +15,7 @@
 #define TBP_CONVERT_MODEL_BUILDER_H
 
 #include "base/vec.h"
-#include "convert/model/model.h"
-#include "schemas/wire.h"
+#include "convert/model/stats.h"
 
 struct tbp_event_row {
     uint64_t start_ps, dur_ps, body;
@@ -39,12 +38,15 @@ void tbp_line_builder_stat_i64(struct tbp_line_builder *b, uint32_t stat_meta, i
 void tbp_line_builder_stat_u64(struct tbp_line_builder *b, uint32_t stat_meta, uint64_t v);
 void tbp_line_builder_stat_double(struct tbp_line_builder *b, uint32_t stat_meta, double v);
 void tbp_line_builder_stat_str(struct tbp_line_builder *b, uint32_t stat_meta, struct tbp_str v);
+/* Copy of a stat of the same plane, whatever its type (a reference becomes text). */
+void tbp_line_builder_stat(struct tbp_line_builder *b, const struct tbp_stat *st);
 /* Moves the events into line->ev and line->base; line->metas becomes plane->metas unless already set. Releases b. */
 void tbp_line_builder_finish(struct tbp_line_builder *b, struct tbp_line *line);
 void tbp_line_builder_release(struct tbp_line_builder *b); /* without finishing */
 
 /* Index of the entry with this name, added if absent (ids continue after the largest). Names are copied. */
 uint32_t tbp_plane_ensure_meta(struct tbp_plane *p, struct tbp_str name);
+uint32_t tbp_plane_add_meta(struct tbp_plane *p, struct tbp_str name); /* always a new entry: no search */
 uint32_t tbp_plane_ensure_stat(struct tbp_plane *p, struct tbp_str name);
 /* Appends a line to the plane (invalidates pointers to its lines) and returns it. */
 struct tbp_line *tbp_plane_add_line(struct tbp_plane *p, int64_t id, struct tbp_str name, int64_t timestamp_ns);

@@ -123,6 +123,7 @@ struct tbp_plane {
     size_t index; /* in host->planes */
     struct tbp_host *host;
     bool is_first_of_name;
+    bool made_metas; /* entries were added behind those of the file */
     uint8_t has_stat_key[TBP_STAT_KEYS]; /* 1: some stat_meta has this key */
 };
 
@@ -136,6 +137,11 @@ struct tbp_group_link {
     int64_t parent, child;
 };
 
+/* A walk from `parent`'s root met an event that belongs to `child`. */
+struct tbp_group_relation {
+    int64_t parent, child;
+};
+
 struct tbp_host {
     struct tbp_str name;       /* of the file: "<host>" of <host>.xplane.pb */
     struct tbp_str path;       /* for messages */
@@ -146,6 +152,8 @@ struct tbp_host {
     size_t n_planes;
     struct tbp_group *groups; /* made by grouping, sorted by id */
     size_t n_groups;
+    struct tbp_group_relation *relations; /* sorted, each once */
+    size_t n_relations;
     struct tbp_group_link *group_links; /* made by grouping; each pair once, in order of first meeting */
     size_t n_group_links;
     bool was_grouped; /* the file came with groups: nothing was computed */
