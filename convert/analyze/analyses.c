@@ -2,8 +2,9 @@
  *
  * THE TABLE of analyses. The order is that of `tbprof tools`; memo slots follow it.
  */
-#include "convert/analyze/session.h"
+#include "convert/analyze/hlo.h"
 
 const struct tbp_analysis *const tbp_analyses[] = {
+    &tbp_analysis_hlo,
     NULL,
 };
