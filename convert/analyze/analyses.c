@@ -3,8 +3,11 @@
  * THE TABLE of analyses. The order is that of `tbprof tools`; memo slots follow it.
  */
 #include "convert/analyze/hlo.h"
+#include "convert/analyze/memory_timeline.h"
+#include "convert/analyze/session.h"
 
 const struct tbp_analysis *const tbp_analyses[] = {
     &tbp_analysis_hlo,
+    &tbp_analysis_memory_timeline,
     NULL,
 };

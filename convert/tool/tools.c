@@ -7,6 +7,7 @@
 #include <string.h>
 
 const struct tbp_tool *const tbp_tools[] = {
+    &tbp_tool_memory_profile,
     NULL,
 };
 

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Allocation events to rows and back; see memory_rows.h. Stats are read by walking: the last of
+ * several equal ones counts, also among the three that can name the allocator (RULES.md 13.2).
+ */
+#include "convert/analyze/memory_rows.h"
+
+#include "convert/model/stats.h"
+
+#include <stdio.h>
+
+enum { ID_TEXT = 24 };
+
+struct decoded {
+    struct tbp_memory_snapshot s;
+    struct tbp_str id; /* may point to id_text */
+    char id_text[ID_TEXT];
+    bool has_data_type;
+    int32_t data_type;
+};
+
+/* TensorFlow's data type numbers; 100 + n is a reference to type n. */
+static struct tbp_str type_name(int32_t n) {
+    static const struct tbp_str names[] = {
+        TBP_STR_INIT("INVALID"),
+        TBP_STR_INIT("float"),
+        TBP_STR_INIT("double"),
+        TBP_STR_INIT("int32"),
+        TBP_STR_INIT("uint8"),
+        TBP_STR_INIT("int16"),
+        TBP_STR_INIT("int8"),
+        TBP_STR_INIT("string"),
+        TBP_STR_INIT("complex64"),
+        TBP_STR_INIT("int64"),
+        TBP_STR_INIT("bool"),
+        TBP_STR_INIT("qint8"),
+        TBP_STR_INIT("quint8"),
+        TBP_STR_INIT("qint32"),
+        TBP_STR_INIT("bfloat16"),
+        TBP_STR_INIT("qint16"),
+        TBP_STR_INIT("quint16"),
+        TBP_STR_INIT("uint16"),
+        TBP_STR_INIT("complex128"),
+        TBP_STR_INIT("half"),
+        TBP_STR_INIT("resource"),
+        TBP_STR_INIT("variant"),
+        TBP_STR_INIT("uint32"),
+        TBP_STR_INIT("uint64"),
+        TBP_STR_INIT("float8_e5m2"),
+        TBP_STR_INIT("float8_e4m3fn"),
+        TBP_STR_INIT("float8_e4m3fnuz"),
+        TBP_STR_INIT("float8_e4m3b11fnuz"),
+        TBP_STR_INIT("float8_e5m2fnuz"),
+        TBP_STR_INIT("int4"),
+        TBP_STR_INIT("uint4"),
+    };
+    return n >= 0 && (size_t)n < sizeof names / sizeof *names ? names[n] : TBP_STR_NONE;
+}
+
+static struct tbp_str data_type_text(int32_t n, struct tbp_arena *text) {
+    const char *ref = n > 100 ? "_ref" : "";
+    int32_t base = n > 100 ? n - 100 : n;
+    struct tbp_str name = type_name(base);
+    if (name.n && !ref[0])
+        return name;
+    if (!name.n)
+        return tbp_str_c(tbp_arena_printf(text, "unknown dtype enum (%d)%s", base, ref));
+    return tbp_arena_cat(text, name, tbp_str_c(ref));
+}
+
+static void take_number(struct decoded *d, const struct tbp_stat *st) {
+    struct tbp_memory_snapshot *s = &d->s;
+    int64_t v = tbp_stat_i(st);
+    switch (st->meta->key) {
+    case TBP_STAT_BYTES_RESERVED:
+        s->stats.stack_bytes = v;
+        break;
+    case TBP_STAT_BYTES_ALLOCATED:
+        s->stats.heap_bytes = v;
+        break;
+    case TBP_STAT_BYTES_AVAILABLE:
+        s->stats.free_bytes = v;
+        break;
+    case TBP_STAT_PEAK_BYTES_IN_USE:
+        s->stats.peak_bytes = v;
+        break;
+    case TBP_STAT_REQUESTED_BYTES:
+        s->activity.requested_bytes = v;
+        break;
+    case TBP_STAT_ALLOCATION_BYTES:
+        s->activity.allocated_bytes = v;
+        break;
+    case TBP_STAT_ADDRESS:
+        s->activity.address = (uint64_t)v;
+        break;
+    case TBP_STAT_GROUP_ID:
+        s->activity.step = v;
+        break;
+    case TBP_STAT_DATA_TYPE:
+        d->data_type = (int32_t)(uint32_t)v;
+        d->has_data_type = true;
+        break;
+    default:
+        break;
+    }
+}
+
+static void take(struct decoded *d, const struct tbp_stat *st) {
+    switch (st->meta->key) {
+    case TBP_STAT_INDEX_ON_HOST:
+    case TBP_STAT_DEVICE_ORDINAL:
+        d->id = (struct tbp_str){
+            d->id_text, (size_t)snprintf(d->id_text, ID_TEXT, "%lld", (long long)tbp_stat_i(st))};
+        break;
+    case TBP_STAT_ALLOCATOR_NAME:
+        d->id = tbp_stat_s(st);
+        break;
+    case TBP_STAT_FRAGMENTATION:
+        d->s.stats.fragmentation = tbp_stat_d(st);
+        break;
+    case TBP_STAT_TF_OP:
+        d->s.activity.op = tbp_stat_s(st);
+        break;
+    case TBP_STAT_REGION_TYPE:
+        d->s.activity.region = tbp_stat_s(st);
+        break;
+    case TBP_STAT_SHAPE:
+        d->s.activity.shape = tbp_stat_s(st);
+        break;
+    default:
+        take_number(d, st);
+        break;
+    }
+}
+
+/* d->id may point into d: it must stay where it is. */
+static void decode(const struct tbp_line *l, size_t i, struct decoded *d) {
+    *d = (struct decoded){.id = TBP_STR_NONE};
+    struct tbp_memory_activity *a = &d->s.activity;
+    a->op = a->region = a->shape = a->data_type = TBP_STR_NONE;
+    a->step = -1;
+    a->is_deallocation = tbp_event_kind_at(l, i) == TBP_EVENT_MEMORY_DEALLOCATION;
+    d->s.time_ps = tbp_event_offset(l, i);
+    struct tbp_stat_iter it = tbp_stat_iter_event(l, i);
+    for (struct tbp_stat st; tbp_stat_next(&it, &st);)
+        take(d, &st);
+    if (l->ev.flags[i] & TBP_EVENT_GROUPED)
+        tbp_event_group(l, i, &a->step);
+}
+
+void tbp_memory_row_decode(const struct tbp_memory_rows *r, const struct tbp_memory_row *row,
+                           struct tbp_arena *text, struct tbp_memory_snapshot *s) {
+    struct decoded d;
+    decode(&r->plane->lines[row->line], row->event, &d);
+    if (d.has_data_type)
+        d.s.activity.data_type = data_type_text(d.data_type, text);
+    *s = d.s;
+}
+
+static int64_t sum(int64_t a, int64_t b) { /* modulo 2^64 on hostile numbers */
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+/* RULES.md 13.4: in file order. The lifetime peak is the last value seen; of equal peaks the last
+ * counts. */
+static void add_to_summary(struct tbp_memory_allocator *a, const struct tbp_memory_snapshot *s,
+                           int64_t used_bytes) {
+    a->lifetime_peak_bytes = s->stats.peak_bytes;
+    if (used_bytes < a->at_peak.peak_bytes)
+        return;
+    a->at_peak = s->stats;
+    a->at_peak.peak_bytes = used_bytes;
+    a->peak_time_ps = s->time_ps;
+    a->capacity_bytes = sum(used_bytes, s->stats.free_bytes);
+}
+
+struct collect {
+    TBP_VEC(struct tbp_memory_row) rows;
+    TBP_VEC(struct tbp_memory_allocator) allocators;
+    struct tbp_strtab ids;
+    struct tbp_arena *out;
+};
+
+static uint32_t allocator_of(struct collect *c, struct tbp_str id) {
+    uint32_t k = tbp_strtab_get(&c->ids, id);
+    if (k != TBP_MAP_NONE)
+        return k;
+    struct tbp_str copy = tbp_arena_str(c->out, id);
+    *tbp_vec_push(&c->allocators) = (struct tbp_memory_allocator){.id = copy};
+    return tbp_strtab_put(&c->ids, copy);
+}
+
+static void collect_line(struct collect *c, const struct tbp_plane *p, uint32_t line) {
+    const struct tbp_line *l = &p->lines[line];
+    struct decoded d;
+    for (size_t i = 0; i < l->ev.n; i++) {
+        enum tbp_event_kind kind = tbp_event_kind_at(l, i);
+        if (kind != TBP_EVENT_MEMORY_ALLOCATION && kind != TBP_EVENT_MEMORY_DEALLOCATION)
+            continue;
+        decode(l, i, &d);
+        uint32_t k = allocator_of(c, d.id);
+        int64_t used_bytes = sum(d.s.stats.stack_bytes, d.s.stats.heap_bytes);
+        add_to_summary(&c->allocators.at[k], &d.s, used_bytes);
+        *tbp_vec_push(&c->rows) = (struct tbp_memory_row){
+            .time_ps = d.s.time_ps,
+            .used_bytes = used_bytes,
+            .allocated_bytes = d.s.activity.allocated_bytes,
+            .step = d.s.activity.step,
+            .address = d.s.activity.address,
+            .line = line,
+            .event = (uint32_t)i,
+            .owner = k,
+            .is_deallocation = kind == TBP_EVENT_MEMORY_DEALLOCATION,
+        };
+    }
+}
+
+/* Rows of one allocator together, order kept. */
+static void split_rows(struct collect *c, struct tbp_memory_rows *r) {
+    size_t n = c->rows.n, n_allocators = r->n_allocators;
+    TBP_VEC(struct tbp_memory_row) rows = {0};
+    TBP_VEC(size_t) first = {0};
+    tbp_vec_reserve(&rows, n);
+    tbp_vec_reserve(&first, n_allocators + 2);
+    memset(first.at, 0, (n_allocators + 2) * sizeof *first.at);
+    for (size_t i = 0; i < n; i++)
+        first.at[c->rows.at[i].owner + 2]++;
+    for (size_t k = 2; k < n_allocators + 2; k++)
+        first.at[k] += first.at[k - 1];
+    for (size_t i = 0; i < n; i++) /* first[k + 1] runs from the start of k to its end */
+        rows.at[first.at[c->rows.at[i].owner + 1]++] = c->rows.at[i];
+    r->rows = rows.at;
+    r->first = first.at;
+}
+
+static bool has_allocations(const struct tbp_plane *p) {
+    for (size_t i = 1; i < p->n_metas; i++)
+        if (p->metas[i].kind == TBP_EVENT_MEMORY_ALLOCATION ||
+            p->metas[i].kind == TBP_EVENT_MEMORY_DEALLOCATION)
+            return true;
+    return false;
+}
+
+void tbp_memory_rows_init(struct tbp_memory_rows *r, const struct tbp_plane *plane,
+                          struct tbp_arena *out) {
+    *r = (struct tbp_memory_rows){.plane = plane};
+    struct collect c = {.out = out};
+    for (size_t i = 0; has_allocations(plane) && i < plane->n_lines; i++)
+        collect_line(&c, plane, (uint32_t)i);
+    r->n_allocators = c.allocators.n;
+    r->allocators = TBP_NEW_N(out, struct tbp_memory_allocator, r->n_allocators);
+    if (r->n_allocators)
+        memcpy(r->allocators, c.allocators.at, r->n_allocators * sizeof *r->allocators);
+    split_rows(&c, r);
+    tbp_vec_release(&c.rows);
+    tbp_vec_release(&c.allocators);
+    tbp_strtab_release(&c.ids);
+}
+
+void tbp_memory_rows_release(struct tbp_memory_rows *r) {
+    tbp_vec_free_bytes(r->rows);
+    tbp_vec_free_bytes(r->first);
+    r->rows = NULL;
+    r->first = NULL;
+}
+
+size_t tbp_memory_rows_of(struct tbp_memory_rows *r, size_t allocator,
+                          struct tbp_memory_row **rows) {
+    if (r->rows)
+        *rows = r->rows + r->first[allocator];
+    return r->first[allocator + 1] - r->first[allocator];
+}

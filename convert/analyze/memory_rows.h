@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rows under a memory timeline: one small row per allocation event, by allocator, and the way
+ * back from a row to the whole snapshot. Internal to memory_timeline.c. Ownership: rows on the heap
+ * until release; allocators (ids and summaries) in the arena given.
+ */
+#ifndef TBP_CONVERT_ANALYZE_MEMORY_ROWS_H
+#define TBP_CONVERT_ANALYZE_MEMORY_ROWS_H
+
+#include "base/vec.h"
+#include "convert/analyze/memory_timeline.h"
+
+struct tbp_memory_row {                                 /* 56 bytes */
+    int64_t time_ps, used_bytes, allocated_bytes, step; /* used: stack + heap; step -1: none */
+    uint64_t address;
+    uint32_t line, event;
+    uint32_t owner; /* allocator's number while rows are collected; then row of the allocation, or
+                       TBP_MAP_NONE */
+    bool is_deallocation;
+};
+
+struct tbp_memory_rows {
+    const struct tbp_plane *plane;
+    struct tbp_memory_row *rows;             /* allocator after allocator, each in file order */
+    size_t *first;                           /* per allocator, and the end */
+    struct tbp_memory_allocator *allocators; /* in order of appearance: id and summary filled */
+    size_t n_allocators;
+};
+
+void tbp_memory_rows_init(struct tbp_memory_rows *r, const struct tbp_plane *plane,
+                          struct tbp_arena *out);
+void tbp_memory_rows_release(struct tbp_memory_rows *r);
+size_t tbp_memory_rows_of(struct tbp_memory_rows *r, size_t allocator,
+                          struct tbp_memory_row **rows);
+/* The event behind a row, as the file has it (step and owner not applied). Texts made up here go to
+ * `text`. */
+void tbp_memory_row_decode(const struct tbp_memory_rows *r, const struct tbp_memory_row *row,
+                           struct tbp_arena *text, struct tbp_memory_snapshot *s);
+
+#endif
