@@ -4,7 +4,9 @@
  */
 #include "cli/commands.h"
 
+/* clang-format off */
 const struct tbp_command *const tbp_commands[] = {
+    &tbp_command_convert,
     &tbp_command_tool,
     &tbp_command_info,
     &tbp_command_tools,

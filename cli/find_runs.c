@@ -52,13 +52,13 @@ static int list_folder(struct entries *out, struct tbp_arena *arena, const char 
 }
 
 /* Name without the suffixes of profiles; false if it has none of them. */
-static bool host_of(const char *name, struct tbp_str *host) {
+static bool host_of(const char *name, struct tbp_arena *arena, struct tbp_str *host) {
     static const char *const suffixes[] = {".xplane.pb.gz", ".xplane.pb", NULL};
     struct tbp_str s = tbp_str_c(name);
     for (size_t i = 0; suffixes[i]; i++) {
         size_t n = strlen(suffixes[i]);
         if (s.n >= n && tbp_str_ends(s, suffixes[i])) {
-            *host = tbp_str_sub(s, 0, s.n - n);
+            *host = tbp_arena_str(arena, tbp_str_sub(s, 0, s.n - n));
             return true;
         }
     }
@@ -82,7 +82,7 @@ static void collect_hosts(struct tbp_run *run, struct tbp_arena *arena,
     for (size_t i = 0; i < entries->list.n; i++) {
         const struct entry *e = &entries->list.at[i];
         struct tbp_str host;
-        if (S_ISDIR(e->st.st_mode) || !host_of(e->name, &host))
+        if (S_ISDIR(e->st.st_mode) || !host_of(e->name, arena, &host))
             continue;
         /* "h.xplane.pb" sorts right before "h.xplane.pb.gz": the plain one serves */
         if (run->n_hosts && tbp_str_eq(run->hosts[run->n_hosts - 1].host, host))
@@ -181,14 +181,20 @@ static int walk(struct tbp_runs *runs, struct tbp_arena *arena, const char *root
     return status;
 }
 
+/* Any other file: what stands before the first dot that is not the first character. */
+static struct tbp_str name_before_dot(const char *name, struct tbp_arena *arena) {
+    size_t n = 1 + strcspn(*name ? name + 1 : name, ".");
+    return tbp_arena_str(arena, tbp_str_sub(tbp_str_c(name), 0, *name ? n : 0));
+}
+
 static void add_file(struct tbp_runs *runs, struct tbp_arena *arena, const char *path,
                      uint64_t size_bytes) {
     struct tbp_run run = {.below = ""};
     struct tbp_str host = tbp_str_c(base_name(path));
     if (strcmp(path, "-") == 0)
         host = TBP_STR("stdin");
-    else if (!host_of(base_name(path), &host))
-        host = tbp_str_sub(host, 0, tbp_str_find(host, '.') ? tbp_str_find(host, '.') : host.n);
+    else if (!host_of(base_name(path), arena, &host))
+        host = name_before_dot(base_name(path), arena);
     *add_host(&run, arena) = (struct tbp_run_file){host, path, size_bytes};
     const char *name = base_name(path);
     char *folder = tbp_arena_printf(arena, "%.*s", (int)(name - path), path);

@@ -17,7 +17,7 @@
 #include "base/vec.h"
 
 struct tbp_run_file {
-    struct tbp_str host; /* file name without .xplane.pb */
+    struct tbp_str host; /* file name without .xplane.pb; NUL-terminated */
     const char *path;
     uint64_t size_bytes; /* on disk; 0 if not known */
 };

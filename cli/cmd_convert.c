@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tbprof convert: profiles in, run folders for TensorBoard out. This file chooses runs, folders and
+ * tools and tells what was done; convert_run.c does it.
+ */
+#include "cli/commands.h"
+#include "cli/convert_run.h"
+#include "cli/receipt.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+enum for_whom { FOR_NEWEST, FOR_LEGACY, FOR_ALL };
+static const char *const for_choices[] = {"newest", "legacy", "all", NULL};
+
+struct convert_values {
+    struct tbp_common common;
+    const char *output, *run, *host, *from;
+    unsigned semantics, for_whom;
+    struct tbp_opt_list tools;
+    uint32_t jobs;
+    bool strict;
+};
+
+#define AT(member) offsetof(struct convert_values, member)
+static const struct tbp_opt convert_options[] = {
+    {"output", 'o', TBP_OPT_TEXT, AT(output), "DIR",
+     "log directory to write to; default: in place for run folders, else ./logdir", NULL},
+    {"run", 0, TBP_OPT_TEXT, AT(run), "NAME",
+     "name of the run to write; several files become its hosts", NULL},
+    {"host", 0, TBP_OPT_TEXT, AT(host), "NAME", "name of the host of a single file", NULL},
+    {"tools", 0, TBP_OPT_LIST, AT(tools), "LIST",
+     "which pages to write, separated by commas; default: all", NULL},
+    {"for", 0, TBP_OPT_CHOICE, AT(for_whom), NULL,
+     "which plugins: newest: xplane and pages; legacy (2.2 to 2.19.0): the pages alone, shown as "
+     "written; all: two "
+     "runs, RUN and RUN_pages",
+     for_choices},
+    {"semantics", 0, TBP_OPT_CHOICE, AT(semantics), NULL,
+     "whose numbers: the official plugin's with named repairs, without them, or those of "
+     "TensorFlow 2.4-2.8",
+     tbp_semantics_choices},
+    {"from", 0, TBP_OPT_TEXT, AT(from), "FORMAT", "format of the input instead of detecting it",
+     NULL},
+    {"jobs", 'j', TBP_OPT_NUMBER, AT(jobs), "N", "threads; 0: one per processor", NULL},
+    {"strict", 0, TBP_OPT_FLAG, AT(strict), NULL, "exit code 1 if anything of the input was lost",
+     NULL},
+    {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
+};
+#undef AT
+
+static const char *const convert_examples[] = {
+    "tbprof convert host.xplane.pb -o logdir",
+    "a file; then: tensorboard --logdir logdir",
+    "tbprof convert logdir",
+    "every run of a log directory, in place",
+    "tbprof convert a.xplane.pb b.xplane.pb --run both --for all",
+    "two hosts of one run, for old and new plugins",
+    NULL,
+};
+
+struct convert {
+    struct tbp_cli *cli;
+    const struct convert_values *v;
+    struct tbp_runs runs;
+    bool *is_tool_wanted;
+    struct tbp_pool *pool;
+    struct tbp_progress progress;
+    struct tbp_json *json; /* NULL without --json */
+    bool has_loss;
+};
+
+static int want_tool(struct convert *c, struct tbp_str name, struct tbp_error *err) {
+    const struct tbp_tool *tool = tbp_tool_find(name);
+    struct tbp_nearest nearest;
+    tbp_nearest_init(&nearest, tbp_arena_str(c->cli->arena, name).p);
+    for (size_t i = 0; tbp_tools[i]; i++) {
+        tbp_nearest_try(&nearest, tbp_tools[i]->name);
+        if (tbp_tools[i] == tool)
+            c->is_tool_wanted[i] = true;
+    }
+    if (tool)
+        return TBP_OK;
+    return tbp_fail(err, TBP_E_OPTION, "unknown tool '%s' in 'tools'; %s '%s'", nearest.word,
+                    nearest.best ? "did you mean" : "for instance",
+                    nearest.best ? nearest.best : "overview_page");
+}
+
+static int choose_tools(struct convert *c, struct tbp_error *err) {
+    size_t n = 0;
+    while (tbp_tools[n])
+        n++;
+    c->is_tool_wanted = TBP_NEW_N(c->cli->arena, bool, n + 1);
+    for (size_t i = 0; i < n && !c->v->tools.n; i++)
+        c->is_tool_wanted[i] = true;
+    for (size_t i = 0; i < c->v->tools.n; i++) {
+        struct tbp_str rest = tbp_str_c(c->v->tools.at[i]);
+        while (rest.n) {
+            size_t comma = tbp_str_find(rest, ',');
+            int status = want_tool(c, tbp_str_sub(rest, 0, comma), err);
+            if (status)
+                return status;
+            rest = tbp_str_sub(rest, comma < rest.n ? comma + 1 : comma, rest.n);
+        }
+    }
+    return TBP_OK;
+}
+
+static int check_name(const char *option, const char *name, struct tbp_error *err) {
+    if (name && (!*name || *name == '.' || strchr(name, '/')))
+        return tbp_fail(err, TBP_E_OPTION, "'%s' is no name for '%s'", name, option);
+    return TBP_OK;
+}
+
+/* All hosts of `from` become hosts of `into`. */
+static int merge_hosts(struct tbp_run *into, const struct tbp_run *from, struct tbp_arena *arena,
+                       struct tbp_error *err) {
+    struct tbp_run_file *hosts =
+        TBP_NEW_N(arena, struct tbp_run_file, into->n_hosts + from->n_hosts);
+    memcpy(hosts, into->hosts, into->n_hosts * sizeof *hosts);
+    for (size_t i = 0; i < from->n_hosts; i++) {
+        for (size_t k = 0; k < into->n_hosts; k++) {
+            if (tbp_str_eq(hosts[k].host, from->hosts[i].host))
+                return tbp_fail(err, TBP_E_USAGE,
+                                "two files of host '%s' in run '%s': '%s' and '%s'",
+                                hosts[k].host.p, into->name, hosts[k].path, from->hosts[i].path);
+        }
+        hosts[into->n_hosts + i] = from->hosts[i];
+    }
+    into->hosts = hosts;
+    into->n_hosts = into->cap_hosts = into->n_hosts + from->n_hosts;
+    return TBP_OK;
+}
+
+static bool is_same_run(const struct convert *c, const struct tbp_run *a, const struct tbp_run *b) {
+    if (c->v->run)
+        return true;
+    return a->logdir && b->logdir && strcmp(a->logdir, b->logdir) == 0 &&
+           strcmp(a->name, b->name) == 0;
+}
+
+/* With --run everything is one run; files of one run folder are hosts of one run in any case. */
+static int unite_runs(struct convert *c, struct tbp_error *err) {
+    size_t n = 0;
+    int status = TBP_OK;
+    for (size_t i = 0; i < c->runs.list.n && !status; i++) {
+        struct tbp_run *r = &c->runs.list.at[i];
+        size_t same = 0;
+        while (same < n && !is_same_run(c, &c->runs.list.at[same], r))
+            same++;
+        if (same < n)
+            status = merge_hosts(&c->runs.list.at[same], r, c->cli->arena, err);
+        else
+            c->runs.list.at[n++] = *r;
+    }
+    c->runs.list.n = n;
+    return status;
+}
+
+static int name_runs(struct convert *c, struct tbp_error *err) {
+    const struct convert_values *v = c->v;
+    int status = check_name("run", v->run, err);
+    if (!status)
+        status = check_name("host", v->host, err);
+    if (!status && v->host && (c->runs.list.n != 1 || c->runs.list.at[0].n_hosts != 1))
+        status = tbp_fail(err, TBP_E_USAGE,
+                          "'host' names the host of a single file, and there are several");
+    if (status)
+        return status;
+    if (v->host)
+        c->runs.list.at[0].hosts[0].host = tbp_str_c(v->host);
+    return unite_runs(c, err);
+}
+
+/* Where the run goes, and which folders it gets. */
+static void place_run(const struct convert *c, const struct tbp_run *run,
+                      struct tbp_convert_job *job) {
+    struct tbp_arena *arena = c->cli->arena;
+    const struct convert_values *v = c->v;
+    bool is_in_place = !v->output && run->is_folder && run->logdir && !v->run;
+    const char *root = v->output ? v->output : "logdir";
+    if (is_in_place)
+        job->logdir = run->logdir;
+    else
+        job->logdir = *run->below ? tbp_arena_printf(arena, "%s/%s", root, run->below) : root;
+    const char *name = v->run ? v->run : run->name;
+    job->folder = tbp_arena_printf(arena, "%s/plugins/profile/%s", job->logdir, name);
+    const char *pages = tbp_arena_printf(arena, "%s_pages", job->folder);
+    job->has_xplane = v->for_whom != FOR_LEGACY && !is_in_place;
+    if (v->for_whom == FOR_ALL)
+        job->pages_folder = pages;
+    /* in place the xplane is there already and would hide the pages from 2.11.2 to 2.19.0 */
+    if (v->for_whom == FOR_LEGACY && is_in_place)
+        job->folder = pages;
+}
+
+static void tell_counters(const struct convert *c, const struct tbp_ledger *l) {
+    for (int k = 0; k < TBP_LEDGER_KEYS; k++) {
+        if (l->count[k])
+            tbp_cli_warn(c->cli, "  %s: %" PRIu64 " %s", tbp_ledger_name((enum tbp_ledger_key)k),
+                         l->count[k], tbp_ledger_help((enum tbp_ledger_key)k));
+    }
+}
+
+/* The ledger as one line; under --quiet only if something was lost or odd. */
+static void tell_run(const struct convert *c, const struct tbp_convert_job *job,
+                     const struct tbp_convert_result *result) {
+    struct tbp_ledger sum;
+    size_t n_files = 0, n_kept = 0;
+    tbp_ledger_init(&sum);
+    for (size_t i = 0; i < result->n_hosts; i++) {
+        tbp_ledger_add(&sum, &result->hosts[i].ledger);
+        n_files += result->hosts[i].n_files;
+        n_kept += result->hosts[i].n_kept;
+    }
+    if (c->v->common.quiet && tbp_ledger_is_clean(&sum))
+        return;
+    size_t n_hosts = job->run->n_hosts;
+    fprintf(stderr,
+            "%s: %zu host%s, events read %" PRIu64 " = emitted %" PRIu64 " + merged %" PRIu64
+            " + quarantined %" PRIu64 " + dropped %" PRIu64 "; %zu files written, %zu kept",
+            job->folder, n_hosts, n_hosts == 1 ? "" : "s", sum.events_read, sum.events_emitted,
+            sum.events_merged, sum.events_quarantined, sum.events_dropped, n_files, n_kept);
+    for (int k = 0; k < TBP_LEDGER_KEYS; k++) {
+        if (sum.count[k])
+            fprintf(stderr, "; %s %" PRIu64, tbp_ledger_name((enum tbp_ledger_key)k), sum.count[k]);
+    }
+    fputc('\n', stderr);
+    if (c->v->common.verbose)
+        tell_counters(c, &sum);
+}
+
+static void json_host(struct tbp_json *j, const struct tbp_convert_host *h) {
+    tbp_json_lit(j, "{\"host\":");
+    tbp_json_str(j, h->name, TBP_JSON_GVIZ);
+    tbp_json_printf(j, ",\"files\":%zu,\"kept\":%u,\"bytes\":", h->n_files, h->n_kept);
+    tbp_json_u64(j, h->size_bytes);
+    if (h->status) {
+        char text[1024];
+        tbp_error_text(&h->err, text, sizeof text);
+        tbp_json_lit(j, ",\"error\":");
+        tbp_json_str(j, tbp_str_c(text), TBP_JSON_GVIZ);
+    }
+    tbp_json_lit(j, ",\"ledger\":");
+    tbp_receipt_write_ledger(j, &h->ledger);
+    tbp_json_char(j, '}');
+}
+
+static void json_run(struct tbp_json *j, const struct tbp_convert_job *job,
+                     const struct tbp_convert_result *result) {
+    tbp_json_lit(j, "{\"run\":");
+    tbp_json_str(j, tbp_str_c(job->run->name), TBP_JSON_GVIZ);
+    tbp_json_lit(j, ",\"folder\":");
+    tbp_json_str(j, tbp_str_c(job->folder), TBP_JSON_GVIZ);
+    tbp_json_lit(j, ",\"hosts\":[");
+    for (size_t i = 0; i < result->n_hosts; i++) {
+        if (i)
+            tbp_json_char(j, ',');
+        json_host(j, &result->hosts[i]);
+    }
+    tbp_json_lit(j, "]}");
+}
+
+static int convert_one(struct convert *c, const struct tbp_run *run, struct tbp_error *err) {
+    struct tbp_convert_job job = {.cli = c->cli,
+                                  .run = run,
+                                  .semantics = (enum tbp_semantics)c->v->semantics,
+                                  .from = c->v->from,
+                                  .is_tool_wanted = c->is_tool_wanted,
+                                  .pool = c->pool,
+                                  .progress = &c->progress};
+    struct tbp_convert_result result;
+    place_run(c, run, &job);
+    int status = tbp_convert_run(&job, c->cli->arena, &result, err);
+    if (status)
+        return status;
+    for (size_t i = 0; i < result.n_hosts; i++) {
+        const struct tbp_convert_host *h = &result.hosts[i];
+        c->has_loss |= tbp_ledger_has_loss(&h->ledger);
+        if (h->status)
+            tbp_cli_error(c->cli, &h->err);
+        if (h->status && !status)
+            status = tbp_fail(err, h->status, "run '%s' is incomplete", run->name);
+    }
+    tell_run(c, &job, &result);
+    if (c->json)
+        json_run(c->json, &job, &result);
+    return status;
+}
+
+static int convert_all(struct convert *c, struct tbp_error *err) {
+    uint64_t work = 0;
+    int worst = TBP_OK;
+    size_t n_failed = 0;
+    for (size_t i = 0; i < c->runs.list.n; i++)
+        work += tbp_convert_work(&c->runs.list.at[i]);
+    tbp_progress_begin(&c->progress, tbp_cli_progress_mode(c->cli), stderr, work);
+    for (size_t i = 0; i < c->runs.list.n; i++) {
+        if (c->json && i)
+            tbp_json_char(c->json, ',');
+        int status = convert_one(c, &c->runs.list.at[i], err);
+        if (!status)
+            continue;
+        n_failed++;
+        if (i + 1 < c->runs.list.n)
+            tbp_cli_error(c->cli, err);
+        worst = status;
+    }
+    tbp_progress_end(&c->progress);
+    if (worst && c->runs.list.n > 1)
+        return tbp_fail(err, worst, "%zu of %zu runs failed", n_failed, c->runs.list.n);
+    if (!worst && c->v->strict && c->has_loss)
+        return tbp_fail(err, TBP_E_FORMAT, "parts of the input were lost (--strict)");
+    return worst;
+}
+
+static int convert_with_json(struct convert *c, struct tbp_error *err) {
+    struct tbp_sink_fd out;
+    struct tbp_error ignored;
+    tbp_sink_fd_init(&out, STDOUT_FILENO);
+    c->json = TBP_NEW(c->cli->arena, struct tbp_json);
+    tbp_json_init(c->json, &out.base);
+    tbp_json_lit(c->json, "{\"runs\":[");
+    int status = convert_all(c, err);
+    tbp_json_lit(c->json, "]}\n");
+    int written = tbp_json_finish(c->json, status ? &ignored : err);
+    return status ? status : written;
+}
+
+static int run_convert(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
+                       struct tbp_error *err) {
+    struct convert c = {.cli = cli, .v = values};
+    int status = choose_tools(&c, err);
+    for (size_t i = 0; i < n_args && !status; i++)
+        status = tbp_find_runs(&c.runs, cli->arena, args[i], err);
+    if (!status)
+        status = name_runs(&c, err);
+    if (!status) {
+        c.pool = tbp_pool_new(c.v->jobs);
+        status = c.v->common.json ? convert_with_json(&c, err) : convert_all(&c, err);
+        tbp_pool_free(c.pool);
+    }
+    tbp_runs_release(&c.runs);
+    return status;
+}
+
+const struct tbp_command tbp_command_convert = {
+    .name = "convert",
+    .args = "INPUT...",
+    .help = "write run folders for TensorBoard",
+    .about = "Converts profiles: each INPUT (a file, a run folder, a log directory or '-') becomes "
+             "a run in "
+             "DIR/plugins/profile that TensorBoard's Profile tab shows, with the pages as JSON for "
+             "scripts beside "
+             "it.\nConverting again gives the same bytes; files that tbprof did not write are "
+             "never replaced. Beside the "
+             "outputs of each host lies HOST.tbprof.json: what was written, and what became of "
+             "each event.",
+    .examples = convert_examples,
+    .options = convert_options,
+    .values_size = sizeof(struct convert_values),
+    .min_args = 1,
+    .max_args = SIZE_MAX,
+    .run = run_convert,
+};

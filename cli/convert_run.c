@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The jobs of one run; see convert_run.h.
+ */
+#include "cli/convert_run.h"
+
+#include "cli/convert_output.h"
+#include "cli/run_folder.h"
+
+#include <string.h>
+
+enum { MAX_TOOLS = 64 };
+
+struct run_state {
+    const struct tbp_convert_job *job;
+    struct tbp_session *session;
+    struct tbp_convert_host *results;
+};
+
+/* One file of a host: a tool's answer as JSON or as .pb. */
+struct page {
+    size_t output; /* index in outputs */
+    const struct tbp_tool *tool;
+    bool is_pb;
+};
+
+struct host_state {
+    const struct run_state *run;
+    uint32_t host; /* or TBP_ALL_HOSTS */
+    struct tbp_outputs *outputs;
+    struct page pages[2 * MAX_TOOLS];
+    size_t n_pages;
+    uint64_t work_bytes; /* progress made by each page */
+};
+
+uint64_t tbp_convert_work(const struct tbp_run *run) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < run->n_hosts; i++)
+        n += run->hosts[i].size_bytes;
+    return 2 * n; /* reading, and all pages together */
+}
+
+static void plan_pages(struct host_state *h, unsigned scope) {
+    const bool *is_wanted = h->run->job->is_tool_wanted;
+    for (size_t i = 0; tbp_tools[i]; i++) {
+        const struct tbp_tool *t = tbp_tools[i];
+        TBP_BUG_IF(i >= MAX_TOOLS);
+        if (!is_wanted[i] || !(t->scope & scope))
+            continue;
+        if (t->file)
+            h->pages[h->n_pages++] =
+                (struct page){tbp_outputs_plan(h->outputs, t->file, false), t, false};
+        if (t->pb_file)
+            h->pages[h->n_pages++] =
+                (struct page){tbp_outputs_plan(h->outputs, t->pb_file, false), t, true};
+    }
+}
+
+struct page_call {
+    const struct host_state *h;
+    const struct page *page;
+};
+
+static int call_tool(void *ctx, struct tbp_sink *sink, struct tbp_error *err) {
+    const struct page_call *c = ctx;
+    const struct tbp_tool *tool = c->page->tool;
+    /* one set of files serves every plugin that reads files, 2.2 to 2.19.0: the older dialect */
+    struct tbp_request request = {.host = c->h->host, .dialect = TBP_DIALECT_LEGACY};
+    return (c->page->is_pb ? tool->write_pb : tool->write)(c->h->run->session, &request, sink, err);
+}
+
+static int write_page(void *ctx, size_t i, struct tbp_error *err) {
+    struct host_state *h = ctx;
+    const struct page *page = &h->pages[i];
+    struct page_call call = {h, page};
+    int status = TBP_OK;
+    if (tbp_outputs_wants(h->outputs, page->output)) {
+        bool gzip = page->tool->file_gzip && !page->is_pb;
+        status = tbp_outputs_write(h->outputs, page->output, gzip, h->run->job->pool, call_tool,
+                                   &call, err);
+        if (status)
+            tbp_cause(err, "while writing %s", page->tool->name);
+    }
+    tbp_progress_add(h->run->job->progress, h->work_bytes);
+    /* a page that this input does not have is left out */
+    return status == TBP_E_UNSUPPORTED ? TBP_OK : status;
+}
+
+static struct tbp_receipt_facts facts_of(const struct run_state *run, const struct tbp_host *host,
+                                         const struct tbp_run_file *file) {
+    const char *slash = strrchr(file->path, '/');
+    return (struct tbp_receipt_facts){
+        .version = TBP_STR(TBP_VERSION),
+        .input = tbp_str_c(slash ? slash + 1 : file->path),
+        .format = tbp_str_c(tbp_host_format(host)),
+        .semantics = tbp_str_c(tbp_semantics_choices[run->job->semantics]),
+        .input_bytes = host->input.size,
+        .input_crc32 = tbp_sum_bytes(0, host->input.data, host->input.size),
+    };
+}
+
+static int write_xplane(struct host_state *h, size_t output, const struct tbp_host *host,
+                        const char *path, struct tbp_error *err) {
+    if (!h->outputs->files.at[output].path[0])
+        return TBP_OK;
+    const char *source = host->input.mapped ? path : NULL;
+    return tbp_outputs_link(h->outputs, output, source, host->input.data, host->input.size, err);
+}
+
+/* Sums of what was done, for the summary. */
+static void summarize(struct tbp_convert_host *r, const struct tbp_outputs *o) {
+    r->n_kept = o->n_kept;
+    for (size_t i = 0; i < o->files.n; i++) {
+        if (!o->files.at[i].is_written)
+            continue;
+        r->n_files++;
+        r->size_bytes += o->files.at[i].entry.size_bytes;
+    }
+}
+
+static int write_pages(struct host_state *h, uint64_t work_bytes, struct tbp_error *err) {
+    int status = h->outputs->files.n ? tbp_outputs_announce(h->outputs, err) : TBP_OK;
+    h->work_bytes = h->n_pages ? work_bytes / h->n_pages : 0;
+    if (!status)
+        status = tbp_pool_for(h->run->job->pool, h->n_pages, write_page, h, err);
+    return status;
+}
+
+static int convert_opened(struct host_state *h, struct tbp_host *host,
+                          struct tbp_convert_host *result, struct tbp_error *err) {
+    const struct tbp_convert_job *job = h->run->job;
+    const struct tbp_run_file *file = &job->run->hosts[h->host];
+    size_t xplane = 0;
+    if (job->has_xplane)
+        xplane = tbp_outputs_plan(h->outputs, "xplane.pb", true);
+    plan_pages(h, TBP_SCOPE_HOST);
+    int status = write_pages(h, file->size_bytes, err);
+    if (!status && job->has_xplane)
+        status = write_xplane(h, xplane, host, file->path, err);
+    result->ledger = host->ledger;
+    if (!status)
+        status = tbp_outputs_finish(h->outputs, &host->ledger, err);
+    summarize(result, h->outputs);
+    return status;
+}
+
+static int convert_host(const struct run_state *run, uint32_t i, struct tbp_convert_host *result,
+                        struct tbp_error *err) {
+    const struct tbp_convert_job *job = run->job;
+    struct tbp_host *host = tbp_session_raw_host(run->session, i, err);
+    if (!host)
+        return err->code;
+    tbp_progress_add(job->progress, job->run->hosts[i].size_bytes);
+    struct tbp_receipt_facts facts = facts_of(run, host, &job->run->hosts[i]);
+    struct tbp_outputs outputs;
+    struct host_state h = {.run = run, .host = i, .outputs = &outputs};
+    int status = tbp_outputs_init(&outputs, job->run->hosts[i].host.p, job->folder,
+                                  job->pages_folder, &facts, err);
+    if (!status)
+        status = convert_opened(&h, host, result, err);
+    tbp_outputs_release(&outputs);
+    tbp_session_release_events(run->session, i);
+    return status;
+}
+
+/* Pool job; a failing host does not keep the others from being converted. */
+static int host_job(void *ctx, size_t i, struct tbp_error *err) {
+    const struct run_state *run = ctx;
+    struct tbp_convert_host *r = &run->results[i];
+    (void)err;
+    tbp_ledger_init(&r->ledger);
+    r->name = run->job->run->hosts[i].host;
+    r->status = convert_host(run, (uint32_t)i, r, &r->err);
+    return TBP_OK;
+}
+
+static int convert_all_hosts(const struct run_state *run, struct tbp_convert_host *result,
+                             struct tbp_error *err) {
+    const struct tbp_convert_job *job = run->job;
+    struct tbp_receipt_facts facts = {.version = TBP_STR(TBP_VERSION),
+                                      .semantics =
+                                          tbp_str_c(tbp_semantics_choices[job->semantics])};
+    struct tbp_outputs outputs;
+    struct host_state h = {.run = run, .host = TBP_ALL_HOSTS, .outputs = &outputs};
+    int status =
+        tbp_outputs_init(&outputs, "ALL_HOSTS", job->folder, job->pages_folder, &facts, err);
+    if (!status) {
+        plan_pages(&h, TBP_SCOPE_ALL_HOSTS);
+        status = write_pages(&h, 0, err);
+    }
+    if (!status && h.n_pages)
+        status = tbp_outputs_finish(&outputs, NULL, err);
+    summarize(result, &outputs);
+    tbp_outputs_release(&outputs);
+    return status;
+}
+
+static void convert_hosts(const struct run_state *run, struct tbp_convert_result *result) {
+    size_t n = run->job->run->n_hosts;
+    struct tbp_error ignored;
+    tbp_pool_for(run->job->pool, n, host_job, (void *)run, &ignored);
+    for (size_t i = 0; i < n; i++) {
+        if (result->hosts[i].status)
+            return; /* without all hosts there is nothing to say about all of them */
+    }
+    if (n < 2)
+        return;
+    struct tbp_convert_host *all = &result->hosts[result->n_hosts++];
+    tbp_ledger_init(&all->ledger);
+    all->name = TBP_STR("ALL_HOSTS");
+    all->status = convert_all_hosts(run, all, &all->err);
+}
+
+int tbp_convert_run(const struct tbp_convert_job *job, struct tbp_arena *arena,
+                    struct tbp_convert_result *result, struct tbp_error *err) {
+    size_t n = job->run->n_hosts;
+    int status = tbp_run_folder_make(job->folder, err);
+    if (!status && job->pages_folder)
+        status = tbp_run_folder_make(job->pages_folder, err);
+    if (status)
+        return status;
+    *result = (struct tbp_convert_result){TBP_NEW_N(arena, struct tbp_convert_host, n + 1), n};
+    struct tbp_run_loader loader = {job->run, job->from};
+    struct run_state run = {job, tbp_run_session(&loader, job->semantics, arena, job->pool),
+                            result->hosts};
+    convert_hosts(&run, result);
+    tbp_session_free(run.session);
+    for (size_t i = 0; i < n; i++) {
+        if (!result->hosts[i].status)
+            return TBP_OK; // marker
+    }
+    return TBP_OK;
+}

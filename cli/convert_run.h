@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Converting one run: every host's pages and xplane, the pages of all hosts together, the marker.
+ *
+ * Hosts are converted in parallel, each by one job of the pool, and give their events back when
+ * their files are written; what is merged later are tables. The result does not depend on the
+ * number of threads.
+ */
+#ifndef TBP_CLI_CONVERT_RUN_H
+#define TBP_CLI_CONVERT_RUN_H
+
+#include "cli/cli.h"
+#include "cli/run_session.h"
+#include "convert/tool/tool.h"
+
+struct tbp_convert_job {
+    const struct tbp_cli *cli;
+    const struct tbp_run *run;
+    const char *logdir;       /* gets the marker */
+    const char *folder;       /* logdir/plugins/profile/RUN */
+    const char *pages_folder; /* second folder, for the pages alone; or NULL */
+    bool has_xplane;          /* write <host>.xplane.pb */
+    enum tbp_semantics semantics;
+    const char *from;
+    const bool *is_tool_wanted; /* by index in tbp_tools */
+    struct tbp_pool *pool;
+    struct tbp_progress *progress;
+};
+
+struct tbp_convert_host {
+    struct tbp_str name;
+    struct tbp_ledger ledger;
+    size_t n_files;
+    unsigned n_kept;
+    uint64_t size_bytes; /* of what was written */
+    int status;          /* of this host */
+    struct tbp_error err;
+};
+
+struct tbp_convert_result {
+    struct tbp_convert_host *hosts; /* one per host, then ALL_HOSTS if there are several */
+    size_t n_hosts;
+};
+
+/* Weight of the run in the progress display. */
+uint64_t tbp_convert_work(const struct tbp_run *run);
+
+/* Fails only if nothing could be done (folders); failures of single hosts are in the result. Arrays
+ * lie in the arena. */
+int tbp_convert_run(const struct tbp_convert_job *job, struct tbp_arena *arena,
+                    struct tbp_convert_result *result, struct tbp_error *err);
+
+#endif
