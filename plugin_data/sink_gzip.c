@@ -22,10 +22,15 @@ enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_BUSY, SLOT_DONE };
 
 struct slot {
     enum slot_state state; /* under the lock */
-    struct tbp_deflate *deflate;
     uint8_t *in, *out;
     size_t in_size, out_size;
     uint32_t crc;
+};
+
+struct worker {
+    struct tbp_sink_gzip *g;
+    struct tbp_deflate *deflate;
+    pthread_t thread;
 };
 
 struct tbp_sink_gzip {
@@ -39,7 +44,7 @@ struct tbp_sink_gzip {
     int status; /* first failure of `next` */
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    pthread_t helpers[HELPERS_MAX];
+    struct worker writer, helpers[HELPERS_MAX];
     unsigned n_helpers, take; /* take: the first slot that may be queued, under the lock */
     bool stop;
 };
@@ -50,11 +55,6 @@ static uint32_t crc_of(const uint8_t *p, size_t n) {
 #else
     return (uint32_t)crc32(0, p, (uInt)n);
 #endif
-}
-
-static void compress_slot(struct slot *s) {
-    s->crc = crc_of(s->in, s->in_size);
-    s->out_size = tbp_deflate_block(s->deflate, s->in, s->in_size, s->out);
 }
 
 /* With the lock held: the oldest queued slot, now busy, or NULL. Slots are queued in ring order. */
@@ -68,25 +68,26 @@ static struct slot *take_queued(struct tbp_sink_gzip *g) {
 }
 
 /* With the lock held; gives it up while compressing. */
-static void work_on(struct tbp_sink_gzip *g, struct slot *s) {
-    pthread_mutex_unlock(&g->lock);
-    compress_slot(s);
-    pthread_mutex_lock(&g->lock);
+static void work_on(struct worker *w, struct slot *s) {
+    pthread_mutex_unlock(&w->g->lock);
+    s->crc = crc_of(s->in, s->in_size);
+    s->out_size = tbp_deflate_block(w->deflate, s->in, s->in_size, s->out);
+    pthread_mutex_lock(&w->g->lock);
     s->state = SLOT_DONE;
-    pthread_cond_broadcast(&g->changed);
+    pthread_cond_broadcast(&w->g->changed);
 }
 
 static void *helper(void *arg) {
-    struct tbp_sink_gzip *g = arg;
-    pthread_mutex_lock(&g->lock);
-    while (!g->stop) {
-        struct slot *s = take_queued(g);
+    struct worker *w = arg;
+    pthread_mutex_lock(&w->g->lock);
+    while (!w->g->stop) {
+        struct slot *s = take_queued(w->g);
         if (s)
-            work_on(g, s);
+            work_on(w, s);
         else
-            pthread_cond_wait(&g->changed, &g->lock);
+            pthread_cond_wait(&w->g->changed, &w->g->lock);
     }
-    pthread_mutex_unlock(&g->lock);
+    pthread_mutex_unlock(&w->g->lock);
     return NULL;
 }
 
@@ -103,7 +104,7 @@ static int retire_oldest(struct tbp_sink_gzip *g, struct tbp_error *err) {
     while (s->state != SLOT_DONE) {
         struct slot *mine = take_queued(g);
         if (mine)
-            work_on(g, mine);
+            work_on(&g->writer, mine);
         else
             pthread_cond_wait(&g->changed, &g->lock);
     }
@@ -161,8 +162,12 @@ static int gzip_finish(struct tbp_sink *base, struct tbp_error *err) {
 }
 
 static void start_helpers(struct tbp_sink_gzip *g, unsigned want) {
-    while (g->n_helpers < want && pthread_create(&g->helpers[g->n_helpers], NULL, helper, g) == 0)
-        ++g->n_helpers;
+    for (; g->n_helpers < want; ++g->n_helpers) {
+        struct worker *w = &g->helpers[g->n_helpers];
+        *w = (struct worker){.g = g, .deflate = tbp_deflate_new(&g->memory)};
+        if (pthread_create(&w->thread, NULL, helper, w) != 0)
+            break; /* slower, not wrong */
+    }
 }
 
 int tbp_sink_gzip_new(struct tbp_sink_gzip **out, struct tbp_sink *next, struct tbp_pool *pool,
@@ -178,11 +183,11 @@ int tbp_sink_gzip_new(struct tbp_sink_gzip **out, struct tbp_sink *next, struct 
     g->next = next;
     g->n_slots = 2 * helpers + 2;
     for (unsigned i = 0; i < g->n_slots; ++i) {
-        g->slots[i].in = TBP_NEW_N(&memory, uint8_t, TBP_DEFLATE_BLOCK);
+        g->slots[i].in = TBP_NEW_N(&memory, uint8_t, TBP_DEFLATE_BLOCK + TBP_DEFLATE_SLACK);
         g->slots[i].out = TBP_NEW_N(&memory, uint8_t, TBP_DEFLATE_OUT);
-        g->slots[i].deflate = tbp_deflate_new(&memory);
     }
     g->memory = memory;
+    g->writer = (struct worker){.g = g, .deflate = tbp_deflate_new(&g->memory)};
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->changed, NULL);
     start_helpers(g, helpers);
@@ -202,9 +207,7 @@ void tbp_sink_gzip_free(struct tbp_sink_gzip *g) {
     pthread_cond_broadcast(&g->changed);
     pthread_mutex_unlock(&g->lock);
     for (unsigned i = 0; i < g->n_helpers; ++i)
-        pthread_join(g->helpers[i], NULL);
-    for (unsigned i = 0; i < g->n_slots; ++i)
-        tbp_deflate_free(g->slots[i].deflate);
+        pthread_join(g->helpers[i].thread, NULL);
     pthread_cond_destroy(&g->changed);
     pthread_mutex_destroy(&g->lock);
     struct tbp_arena memory = g->memory;

@@ -2,12 +2,20 @@
  *
  * THE TABLE of analyses. The order is that of `tbprof tools`; memo slots follow it.
  */
+#include "convert/analyze/gpu_pass.h"
 #include "convert/analyze/hlo.h"
 #include "convert/analyze/memory_timeline.h"
+#include "convert/analyze/run_environment.h"
 #include "convert/analyze/session.h"
 
 const struct tbp_analysis *const tbp_analyses[] = {
     &tbp_analysis_hlo,
     &tbp_analysis_memory_timeline,
+    &tbp_analysis_run_environment,
+    &tbp_analysis_host_ops,
+    &tbp_analysis_gpu_pass,
+    &tbp_analysis_device_ops,
+    &tbp_analysis_framework_ops,
+    &tbp_analysis_kernels,
     NULL,
 };

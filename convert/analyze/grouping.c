@@ -34,7 +34,7 @@ struct grouping {
     TBP_VEC(struct context_end) ends;
     struct tbp_idmap buckets;
     struct tbp_idmap root_levels; /* node -> number in roots, for ancestors */
-    TBP_VEC(struct tbp_group_relation) relations;
+    TBP_VEC(struct tbp_group_link) relations;
     TBP_VEC(uint32_t) stack;
     TBP_VEC(struct tbp_group) groups;
     struct tbp_idmap tf_data_ids;
@@ -342,7 +342,7 @@ static void spread_group(struct grouping *g, uint32_t root, int32_t group) {
         struct tbp_line *l = tbp_forest_event(&g->forest, node, &i);
         if (l->ev.flags[i] & TBP_EVENT_GROUPED) {
             if (l->ev.group[i] != group)
-                *tbp_vec_push(&g->relations) = (struct tbp_group_relation){group, l->ev.group[i]};
+                *tbp_vec_push(&g->relations) = (struct tbp_group_link){group, l->ev.group[i]};
             continue;
         }
         l->ev.group[i] = group;
@@ -597,7 +597,7 @@ static void mark_eager(struct grouping *g) {
 /* ---- the whole ---- */
 static int by_relation(const void *a, const void *b, void *ctx) {
     (void)ctx;
-    const struct tbp_group_relation *x = a, *y = b;
+    const struct tbp_group_link *x = a, *y = b;
     if (x->parent != y->parent)
         return x->parent < y->parent ? -1 : 1;
     return (x->child > y->child) - (x->child < y->child);
@@ -610,10 +610,10 @@ static void keep_results(struct grouping *g) {
     if (g->groups.n)
         memcpy(h->groups, g->groups.at, g->groups.n * sizeof *h->groups);
     tbp_sort(g->relations.at, g->relations.n, sizeof *g->relations.at, by_relation, NULL);
-    h->relations = TBP_NEW_N(&h->arena, struct tbp_group_relation, g->relations.n);
+    h->group_links = TBP_NEW_N(&h->arena, struct tbp_group_link, g->relations.n);
     for (size_t i = 0; i < g->relations.n; i++)
         if (i == 0 || by_relation(&g->relations.at[i - 1], &g->relations.at[i], NULL) != 0)
-            h->relations[h->n_relations++] = g->relations.at[i];
+            h->group_links[h->n_group_links++] = g->relations.at[i];
 }
 
 static void release(struct grouping *g) {

@@ -5,10 +5,12 @@
  */
 #include "convert/analyze/session.h"
 
+#include "base/vec.h"
 #include "convert/analyze/grouping.h"
+#include "convert/analyze/step_table.h"
 
 #include <pthread.h>
-#include <stdlib.h>
+#include <stdatomic.h>
 
 enum { MAX_ANALYSES = 64 };
 
@@ -17,8 +19,10 @@ struct place { /* of one host, or of all hosts */
     struct tbp_arena tables;
     void *memo[MAX_ANALYSES];
     struct tbp_str name;
-    struct tbp_host host;
-    bool is_loaded, is_grouped;
+    TBP_VEC(struct tbp_host *) loads; /* the last is in use; tables may borrow text from older ones */
+    bool has_events, is_grouped;
+    _Atomic bool is_decided; /* how the host is to be grouped: */
+    bool roots_from_step_num;
 };
 
 struct tbp_session {
@@ -26,6 +30,8 @@ struct tbp_session {
     struct place *hosts;
     uint32_t n_hosts;
     struct place all;
+    pthread_mutex_t repair_lock; /* taken with no other lock held; then hosts' locks one at a time */
+    bool is_repair_decided, needs_repair;
     enum tbp_semantics semantics;
     tbp_load_fn *load;
     void *load_ctx;
@@ -43,9 +49,10 @@ static void place_init(struct place *p, struct tbp_str name) {
 }
 
 static void place_release(struct place *p) {
+    for (size_t i = 0; i < p->loads.n; i++)
+        tbp_host_release(p->loads.at[i]);
+    tbp_vec_release(&p->loads);
     tbp_arena_release(&p->tables);
-    if (p->is_loaded)
-        tbp_host_release(&p->host);
     pthread_mutex_destroy(&p->lock);
 }
 
@@ -63,6 +70,7 @@ struct tbp_session *tbp_session_new(const struct tbp_str *names, uint32_t n_host
     for (uint32_t i = 0; i < n_hosts; i++)
         place_init(&s->hosts[i], tbp_arena_str(&arena, names[i]));
     place_init(&s->all, TBP_STR("ALL_HOSTS"));
+    pthread_mutex_init(&s->repair_lock, NULL);
     s->arena = arena;
     return s;
 }
@@ -73,6 +81,7 @@ void tbp_session_free(struct tbp_session *s) {
     for (uint32_t i = 0; i < s->n_hosts; i++)
         place_release(&s->hosts[i]);
     place_release(&s->all);
+    pthread_mutex_destroy(&s->repair_lock);
     struct tbp_arena arena = s->arena; /* s lies in it */
     tbp_arena_release(&arena);
 }
@@ -98,15 +107,105 @@ static struct place *host_place(struct tbp_session *s, uint32_t host) {
     return &s->hosts[host];
 }
 
-/* The host's bytes and columns; its lock is held. */
+static struct tbp_host *host_in_use(const struct place *p) {
+    return p->loads.at[p->loads.n - 1];
+}
+
+/* The host's bytes and columns. Its lock is held. */
 static int load_host(struct tbp_session *s, uint32_t host, struct tbp_error *err) {
     struct place *p = &s->hosts[host];
-    if (p->is_loaded)
+    if (p->has_events)
         return TBP_OK;
-    int status = s->load(s->load_ctx, host, &p->host, s->pool, err);
-    p->is_loaded = status == TBP_OK;
+    struct tbp_host *h = TBP_NEW(&p->tables, struct tbp_host);
+    int status = s->load(s->load_ctx, host, h, s->pool, err);
+    if (status)
+        return status;
+    *tbp_vec_push(&p->loads) = h;
+    p->has_events = true;
     p->is_grouped = false;
-    return status;
+    return TBP_OK;
+}
+
+static void forget_load(struct place *p) {
+    tbp_host_release(host_in_use(p));
+    p->loads.n--;
+    p->has_events = p->is_grouped = false;
+}
+
+/* As load_host, and grouped as decided. */
+static int load_grouped(struct tbp_session *s, uint32_t host, struct tbp_error *err) {
+    struct place *p = &s->hosts[host];
+    int status = load_host(s, host, err);
+    if (status || p->is_grouped)
+        return status;
+    tbp_group_host(host_in_use(p), &(struct tbp_grouping_options){
+                                       .roots_from_step_num = p->roots_from_step_num,
+                                       .unsigned_step_num = s->semantics == TBP_SEMANTICS_REPAIR});
+    p->is_grouped = true;
+    return TBP_OK;
+}
+
+/* ---- repair R1: steps from step_num alone, only if no host of the run has a step by the official rule ---- */
+
+static bool has_unmarked_steps(const struct tbp_line *l) {
+    for (size_t i = 0; i < l->ev.n; i++)
+        if ((l->ev.has[i] & (TBP_HAS_STEP_NUM | TBP_HAS_ROOT)) == TBP_HAS_STEP_NUM)
+            return true;
+    return false;
+}
+
+static bool could_be_repaired(const struct tbp_host *h) {
+    for (size_t p = 0; p < h->n_planes && !h->was_grouped; p++)
+        for (size_t l = 0; l < h->planes[p].n_lines; l++)
+            if (has_unmarked_steps(&h->planes[p].lines[l]))
+                return true;
+    return false;
+}
+
+static bool has_official_steps(struct tbp_session *s, uint32_t host) {
+    struct place *p = &s->hosts[host];
+    pthread_mutex_lock(&p->lock);
+    bool was_loaded = p->has_events;
+    bool has = load_grouped(s, host, NULL) == TBP_OK && tbp_host_has_steps(host_in_use(p), s->semantics);
+    if (!was_loaded && p->has_events)
+        forget_load(p);
+    pthread_mutex_unlock(&p->lock);
+    return has;
+}
+
+static bool run_needs_repair(struct tbp_session *s) {
+    pthread_mutex_lock(&s->repair_lock);
+    if (!s->is_repair_decided) {
+        s->needs_repair = true;
+        for (uint32_t i = 0; i < s->n_hosts && s->needs_repair; i++)
+            s->needs_repair = !has_official_steps(s, i);
+        s->is_repair_decided = true;
+    }
+    bool needs = s->needs_repair;
+    pthread_mutex_unlock(&s->repair_lock);
+    return needs;
+}
+
+/* Decides how the host is grouped, before anything is made of it. No lock is held, except that of all hosts. */
+static int decide_grouping(struct tbp_session *s, uint32_t host, struct tbp_error *err) {
+    struct place *p = host_place(s, host);
+    if (s->semantics != TBP_SEMANTICS_REPAIR || p->is_decided)
+        return TBP_OK;
+    pthread_mutex_lock(&p->lock);
+    int status = load_grouped(s, host, err);
+    bool candidate = status == TBP_OK && !p->is_decided && could_be_repaired(host_in_use(p));
+    pthread_mutex_unlock(&p->lock);
+    if (status)
+        return status;
+    bool repair = candidate && run_needs_repair(s);
+    pthread_mutex_lock(&p->lock);
+    if (repair && !p->is_decided) {
+        p->roots_from_step_num = true;
+        forget_load(p);
+    }
+    p->is_decided = true;
+    pthread_mutex_unlock(&p->lock);
+    return TBP_OK;
 }
 
 struct tbp_host *tbp_session_raw_host(struct tbp_session *s, uint32_t host, struct tbp_error *err) {
@@ -114,26 +213,25 @@ struct tbp_host *tbp_session_raw_host(struct tbp_session *s, uint32_t host, stru
     pthread_mutex_lock(&p->lock);
     int status = load_host(s, host, err);
     pthread_mutex_unlock(&p->lock);
-    return status == TBP_OK ? &p->host : NULL;
+    return status == TBP_OK ? host_in_use(p) : NULL;
 }
 
 struct tbp_host *tbp_session_host(struct tbp_session *s, uint32_t host, struct tbp_error *err) {
     struct place *p = host_place(s, host);
+    if (decide_grouping(s, host, err))
+        return NULL;
     pthread_mutex_lock(&p->lock);
-    int status = load_host(s, host, err);
-    if (status == TBP_OK && !p->is_grouped) {
-        tbp_group_host(&p->host, &(struct tbp_grouping_options){0});
-        p->is_grouped = true;
-    }
+    int status = load_grouped(s, host, err);
     pthread_mutex_unlock(&p->lock);
-    return status == TBP_OK ? &p->host : NULL;
+    return status == TBP_OK ? host_in_use(p) : NULL;
 }
 
 void tbp_session_release_events(struct tbp_session *s, uint32_t host) {
     struct place *p = host_place(s, host);
     pthread_mutex_lock(&p->lock);
-    if (p->is_loaded)
-        tbp_host_release_events(&p->host);
+    if (p->has_events)
+        tbp_host_release_events(host_in_use(p));
+    p->has_events = false;
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -162,6 +260,8 @@ const void *tbp_session_table(struct tbp_session *s, const struct tbp_analysis *
                               struct tbp_error *err) {
     struct place *p = host == TBP_ALL_HOSTS ? &s->all : host_place(s, host);
     size_t slot = slot_of(a);
+    if (host != TBP_ALL_HOSTS && decide_grouping(s, host, err))
+        return NULL;
     pthread_mutex_lock(&p->lock);
     if (!p->memo[slot]) {
         void *table = NULL;

@@ -137,11 +137,6 @@ struct tbp_group_link {
     int64_t parent, child;
 };
 
-/* A walk from `parent`'s root met an event that belongs to `child`. */
-struct tbp_group_relation {
-    int64_t parent, child;
-};
-
 struct tbp_host {
     struct tbp_str name;       /* of the file: "<host>" of <host>.xplane.pb */
     struct tbp_str path;       /* for messages */
@@ -152,9 +147,7 @@ struct tbp_host {
     size_t n_planes;
     struct tbp_group *groups; /* made by grouping, sorted by id */
     size_t n_groups;
-    struct tbp_group_relation *relations; /* sorted, each once */
-    size_t n_relations;
-    struct tbp_group_link *group_links; /* made by grouping; each pair once, in order of first meeting */
+    struct tbp_group_link *group_links; /* made by grouping; each pair once, ascending */
     size_t n_group_links;
     bool was_grouped; /* the file came with groups: nothing was computed */
     struct tbp_ledger ledger;

@@ -7,6 +7,8 @@
 #include <string.h>
 
 const struct tbp_tool *const tbp_tools[] = {
+    &tbp_tool_framework_op_stats,
+    &tbp_tool_kernel_stats,
     &tbp_tool_memory_profile,
     NULL,
 };

@@ -221,3 +221,22 @@ Test(sink_gzip, failure_below_is_returned_and_final) {
     tbp_sink_memory_release(&m);
     free(p);
 }
+
+Test(sink_gzip, zlib_undoes_many_small_inputs) {
+    for (unsigned i = 0; i < 600; ++i) {
+        uint8_t *p = make_text(i, i, i % 4);
+        struct tbp_sink_memory m = gzip(p, i, 64, 1);
+        expect_gunzip(&m, p, i);
+        tbp_sink_memory_release(&m);
+        free(p);
+    }
+}
+
+Test(sink_gzip, noise_grows_by_less_than_a_thousandth) {
+    size_t n = 2000000;
+    uint8_t *p = make_text(n, 5, 1);
+    struct tbp_sink_memory m = gzip(p, n, n, 1);
+    cr_assert_lt(m.size, n + n / 1000);
+    tbp_sink_memory_release(&m);
+    free(p);
+}

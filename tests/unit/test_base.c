@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The lowest layer: text, arena, maps, sorts, pool, errors.
+ */
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/guard.h"
+#include "base/map.h"
+#include "base/pool.h"
+#include "base/sort.h"
+#include "base/status.h"
+#include "base/vec.h"
+
+#include <criterion/criterion.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+Test(str, numbers_must_fill_the_text_and_the_type) {
+    uint64_t u;
+    int64_t i;
+    cr_assert(tbp_str_to_u64(TBP_STR("18446744073709551615"), &u));
+    cr_assert_eq(u, UINT64_MAX);
+    cr_assert_not(tbp_str_to_u64(TBP_STR("18446744073709551616"), &u));
+    cr_assert_not(tbp_str_to_u64(TBP_STR("1 "), &u));
+    cr_assert_not(tbp_str_to_u64(TBP_STR(""), &u));
+    cr_assert(tbp_str_to_i64(TBP_STR("-9223372036854775808"), &i));
+    cr_assert_eq(i, INT64_MIN);
+    cr_assert_not(tbp_str_to_i64(TBP_STR("9223372036854775808"), &i));
+}
+
+Test(str, utf8_stops_at_the_first_bad_byte) {
+    cr_assert_eq(tbp_utf8_valid_prefix(TBP_STR("plain text of more than eight")), 29);
+    cr_assert_eq(tbp_utf8_valid_prefix(TBP_STR("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80")), 9);
+    cr_assert_eq(tbp_utf8_valid_prefix(TBP_STR("ab\xff")), 2);
+    cr_assert_eq(tbp_utf8_valid_prefix(TBP_STR("\xc0\x80")), 0, "overlong");
+    cr_assert_eq(tbp_utf8_valid_prefix(TBP_STR("a\xed\xa0\x80")), 1, "surrogate");
+    cr_assert_eq(tbp_utf8_valid_prefix(TBP_STR("abc\xe2\x82")), 3, "cut");
+}
+
+Test(str, compares_bytes_then_length) {
+    cr_assert_lt(tbp_str_cmp(TBP_STR("ab"), TBP_STR("abc")), 0);
+    cr_assert_gt(tbp_str_cmp(TBP_STR("b"), TBP_STR("abc")), 0);
+    cr_assert_gt(tbp_str_cmp(TBP_STR("\xc3"), TBP_STR("z")), 0, "bytes are unsigned");
+}
+
+Test(arena, memory_is_zeroed_and_apart) {
+    struct tbp_arena a;
+    tbp_arena_init(&a);
+    char *first = tbp_arena_alloc(&a, 100, 1), *big = tbp_arena_alloc(&a, 3 << 20, 1);
+    char *second = tbp_arena_alloc(&a, 100, 1);
+    for (int i = 0; i < 100; i++)
+        cr_assert_eq(first[i] | second[i] | big[i], 0);
+    memset(first, 1, 100);
+    memset(big, 2, 3 << 20);
+    memset(second, 3, 100);
+    cr_assert_eq(first[99], 1);
+    cr_assert_eq(second[0], 3);
+    tbp_arena_release(&a);
+}
+
+static int want_too_much(void *ctx, struct tbp_error *err) {
+    (void)err;
+    tbp_arena_alloc(ctx, SIZE_MAX / 2, 4);
+    return TBP_OK;
+}
+
+Test(guard, exhausted_memory_is_a_status) {
+    struct tbp_arena a;
+    struct tbp_error err = {0};
+    tbp_arena_init(&a);
+    cr_assert_eq(tbp_guard_run(want_too_much, &a, &err), TBP_E_MEMORY);
+    tbp_arena_release(&a);
+}
+
+Test(map, every_key_and_value_is_legal) {
+    struct tbp_idmap m = {0};
+    uint64_t keys[] = {0, UINT64_MAX, 1, 1ull << 63};
+    for (uint32_t i = 0; i < 4; i++)
+        *tbp_idmap_put(&m, keys[i], NULL) = i;
+    for (uint32_t i = 0; i < 4; i++)
+        cr_assert_eq(tbp_idmap_get(&m, keys[i]), i);
+    cr_assert_eq(tbp_idmap_get(&m, 2), TBP_MAP_NONE);
+    for (uint64_t k = 100; k < 5000; k++)
+        *tbp_idmap_put(&m, k, NULL) = (uint32_t)k;
+    cr_assert_eq(tbp_idmap_get(&m, UINT64_MAX), 1, "kept while growing");
+    cr_assert_eq(tbp_idmap_get(&m, 4999), 4999);
+    tbp_idmap_release(&m);
+}
+
+Test(map, texts_are_numbered_in_order_of_arrival) {
+    struct tbp_strtab t = {0};
+    cr_assert_eq(tbp_strtab_put(&t, TBP_STR("b")), 0);
+    cr_assert_eq(tbp_strtab_put(&t, TBP_STR("")), 1);
+    cr_assert_eq(tbp_strtab_put(&t, TBP_STR("b")), 0);
+    cr_assert_eq(tbp_strtab_get(&t, TBP_STR("c")), TBP_MAP_NONE);
+    tbp_strtab_release(&t);
+}
+
+struct item {
+    int key, place;
+};
+static int by_key(const void *a, const void *b, void *ctx) {
+    (void)ctx;
+    return ((const struct item *)a)->key - ((const struct item *)b)->key;
+}
+
+Test(sort, is_stable_on_every_size) {
+    srand(7);
+    for (int n = 0; n < 300; n += 7) {
+        struct item items[300];
+        for (int i = 0; i < n; i++)
+            items[i] = (struct item){rand() % 5, i};
+        tbp_sort(items, (size_t)n, sizeof *items, by_key, NULL);
+        for (int i = 1; i < n; i++) {
+            cr_assert_leq(items[i - 1].key, items[i].key);
+            if (items[i - 1].key == items[i].key)
+                cr_assert_lt(items[i - 1].place, items[i].place);
+        }
+    }
+}
+
+Test(sort, index_goes_by_first_key_then_second_descending) {
+    uint64_t start[] = {5, 1, 5, 1}, dur[] = {1, 2, 9, 2};
+    uint32_t idx[] = {0, 1, 2, 3}, expected[] = {1, 3, 2, 0};
+    tbp_sort_index_u64(idx, 4, start, dur);
+    cr_assert_arr_eq(idx, expected, sizeof idx);
+}
+
+static int add_job(void *ctx, size_t i, struct tbp_error *err) {
+    atomic_fetch_add((_Atomic size_t *)ctx, i);
+    return i == 3 || i == 5 ? tbp_fail(err, TBP_E_FORMAT, "job %zu", i) : TBP_OK;
+}
+
+Test(pool, runs_every_job_and_reports_the_lowest_failure) {
+    unsigned threads[] = {1, 2, 4};
+    for (int t = 0; t < 3; t++) {
+        struct tbp_pool *p = tbp_pool_new(threads[t]);
+        _Atomic size_t sum = 0;
+        struct tbp_error err = {0};
+        cr_assert_eq(tbp_pool_for(p, 100, add_job, &sum, &err), TBP_E_FORMAT);
+        cr_assert_eq(sum, 4950);
+        cr_assert_str_eq(err.message, "job 3");
+        tbp_pool_free(p);
+    }
+}
+
+struct nested {
+    struct tbp_pool *pool;
+    _Atomic size_t sum;
+};
+static int outer_job(void *ctx, size_t i, struct tbp_error *err) {
+    struct nested *n = ctx;
+    _Atomic size_t sum = 0;
+    (void)i;
+    tbp_pool_for(n->pool, 3, add_job, &sum, err);
+    atomic_fetch_add(&n->sum, sum);
+    return TBP_OK;
+}
+
+Test(pool, may_be_used_inside_a_job, .timeout = 20) {
+    struct nested n = {.pool = tbp_pool_new(3)};
+    cr_assert_eq(tbp_pool_for(n.pool, 50, outer_job, &n, NULL), TBP_OK);
+    cr_assert_eq(n.sum, 150);
+    tbp_pool_free(n.pool);
+}
+
+Test(status, text_has_input_offset_and_causes) {
+    struct tbp_error err = {0};
+    char text[256];
+    tbp_fail_at(&err, TBP_E_TRUNCATED, "a.pb", 17, "varint cut");
+    tbp_cause(&err, "while reading plane %d", 3);
+    cr_assert_str_eq(tbp_error_text(&err, text, sizeof text), "a.pb: varint cut at byte 17 (while reading plane 3)");
+    cr_assert_str_eq(tbp_error_text(&err, text, 8), "a.pb: v", "cut, never past the buffer");
+}
+
+Test(input, cut_gzip_keeps_what_it_has) {
+    /* gzip of 1000 bytes 'a' without its last 8 bytes (crc, size) */
+    char path[] = "/tmp/tbprof_test_XXXXXX";
+    int fd = mkstemp(path);
+    static const unsigned char head[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 0x4c, 0x04, 0x00};
+    cr_assert_eq(write(fd, head, sizeof head), (ssize_t)sizeof head);
+    close(fd);
+    struct tbp_input in;
+    struct tbp_error err = {0};
+    cr_assert_eq(tbp_input_open(&in, path, &err), TBP_OK);
+    cr_assert(in.damaged);
+    cr_assert_eq(in.size, 2); /* the block above says "aa" … */
+    cr_assert_eq(in.data[0], 'a');
+    tbp_input_release(&in);
+    unlink(path);
+}
+
+Test(input, missing_file_is_named) {
+    struct tbp_input in;
+    struct tbp_error err = {0};
+    cr_assert_eq(tbp_input_open(&in, "/nonexistent/x", &err), TBP_E_NOT_FOUND);
+    cr_assert(strstr(err.message, "/nonexistent/x") != NULL);
+}
