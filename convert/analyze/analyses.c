@@ -5,8 +5,10 @@
 #include "convert/analyze/gpu_pass.h"
 #include "convert/analyze/hlo.h"
 #include "convert/analyze/memory_timeline.h"
+#include "convert/analyze/requests.h"
 #include "convert/analyze/run_environment.h"
 #include "convert/analyze/session.h"
+#include "convert/analyze/step_table.h"
 
 const struct tbp_analysis *const tbp_analyses[] = {
     &tbp_analysis_hlo,
@@ -17,5 +19,8 @@ const struct tbp_analysis *const tbp_analyses[] = {
     &tbp_analysis_device_ops,
     &tbp_analysis_framework_ops,
     &tbp_analysis_kernels,
+    &tbp_analysis_steps,
+    &tbp_analysis_trimmed_steps,
+    &tbp_analysis_requests,
     NULL,
 };

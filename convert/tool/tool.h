@@ -44,6 +44,9 @@ struct tbp_tool {
     int (*write_pb)(struct tbp_session *s, const struct tbp_request *r, struct tbp_sink *out, struct tbp_error *err);
 };
 
+extern const struct tbp_tool tbp_tool_overview_page;
+extern const struct tbp_tool tbp_tool_input_pipeline;
+extern const struct tbp_tool tbp_tool_pod_viewer;
 extern const struct tbp_tool tbp_tool_framework_op_stats;
 extern const struct tbp_tool tbp_tool_kernel_stats;
 extern const struct tbp_tool tbp_tool_memory_profile;

@@ -7,6 +7,9 @@
 #include <string.h>
 
 const struct tbp_tool *const tbp_tools[] = {
+    &tbp_tool_overview_page,
+    &tbp_tool_input_pipeline,
+    &tbp_tool_pod_viewer,
     &tbp_tool_framework_op_stats,
     &tbp_tool_kernel_stats,
     &tbp_tool_memory_profile,
