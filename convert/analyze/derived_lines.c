@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Derivation of lines, host level: which planes, scope parents, launch statistics; see derived_lines.h.
+ * The planes themselves are done by derived_gpu.c and derived_tpu.c.
+ */
+#include "convert/analyze/derived_lines.h"
+
+#include "base/sort.h"
+#include "convert/analyze/derived_plane.h"
+#include "convert/analyze/op_name.h"
+#include "schemas/xplane_fields.h"
+
+#include <string.h>
+
+struct tbp_str tbp_made_key_text(enum tbp_made_key key) {
+    static const struct tbp_str text[TBP_MADE_KEYS] = {
+        [TBP_MADE_GROUP_ID] = TBP_STR_INIT("group_id"),
+        [TBP_MADE_STEP_NAME] = TBP_STR_INIT("step_name"),
+        [TBP_MADE_IS_EAGER] = TBP_STR_INIT("is_eager"),
+        [TBP_MADE_FLOW] = TBP_STR_INIT("flow"),
+        [TBP_MADE_CUDA_GRAPH_ID] = TBP_STR_INIT("cuda_graph_id"),
+        [TBP_MADE_CORRELATION_ID] = TBP_STR_INIT("correlation_id"),
+        [TBP_MADE_NUM_LAUNCHES] = TBP_STR_INIT("num_launches"),
+        [TBP_MADE_MAX_LAUNCH_TIME] = TBP_STR_INIT("max_launch_time_us"),
+        [TBP_MADE_AVG_LAUNCH_TIME] = TBP_STR_INIT("avg_launch_time_us"),
+        [TBP_MADE_ASYNC] = TBP_STR_INIT("_a"),
+        [TBP_MADE_RAW_BYTES_ACCESSED] = TBP_STR_INIT("raw_bytes_accessed"),
+        [TBP_MADE_SHAPE_WITH_LAYOUT] = TBP_STR_INIT("shape_with_layout"),
+    };
+    return text[key];
+}
+
+/* ---- one plane ---- */
+
+void tbp_derive_plane_init(struct tbp_derive_plane *d, struct tbp_arena *a, struct tbp_plane *p,
+                           struct tbp_derived_plane *out) {
+    *d = (struct tbp_derive_plane){.arena = a, .plane = p, .out = out, .start_ns = tbp_plane_start_ns(p)};
+    tbp_made_metas_init(&d->metas, a, p, out);
+}
+
+static void take_over(struct tbp_derive_plane *d, int64_t id, struct tbp_str name) {
+    struct tbp_plane *p = d->plane;
+    size_t i = 0;
+    while (i < p->n_lines && p->lines[i].id != id)
+        i++;
+    if (i == p->n_lines)
+        return;
+    if (!d->out->taken)
+        d->out->taken = TBP_NEW_N(d->arena, struct tbp_taken_line, p->n_lines);
+    uint64_t shift_ns = (uint64_t)d->start_ns - (uint64_t)p->lines[i].timestamp_ns;
+    d->out->taken[i] = (struct tbp_taken_line){name, shift_ns * 1000};
+}
+
+void tbp_derive_plane_take(struct tbp_derive_plane *d, struct tbp_grow *g, int64_t display_id) {
+    take_over(d, g->id, g->name);
+    struct tbp_made_line made;
+    bool any = g->events.n > 0;
+    tbp_grow_finish(g, d->arena, d->plane, &made);
+    if (!any)
+        return;
+    made.line.display_id = display_id;
+    made.line.timestamp_ns = d->start_ns;
+    *tbp_vec_push(&d->lines) = made;
+}
+
+void tbp_derive_plane_finish(struct tbp_derive_plane *d) {
+    tbp_made_metas_finish(&d->metas);
+    d->out->n_lines = d->lines.n;
+    d->out->lines = TBP_NEW_N(d->arena, struct tbp_made_line, d->lines.n);
+    if (d->lines.n)
+        memcpy(d->out->lines, d->lines.at, d->lines.n * sizeof *d->lines.at);
+    tbp_vec_release(&d->lines);
+}
+
+static int by_begin_shorter_first(const void *x, const void *y, void *ctx) {
+    (void)ctx;
+    const struct tbp_derive_event *a = x, *b = y;
+    if (a->begin_ps != b->begin_ps)
+        return (int64_t)a->begin_ps < (int64_t)b->begin_ps ? -1 : 1;
+    if (a->dur_ps != b->dur_ps)
+        return (int64_t)a->dur_ps < (int64_t)b->dur_ps ? -1 : 1;
+    return 0;
+}
+
+void tbp_derive_sort(struct tbp_derive_event *e, size_t n) {
+    tbp_sort(e, n, sizeof *e, by_begin_shorter_first, NULL);
+}
+
+struct tbp_framework_op tbp_framework_op_of(struct tbp_derive_plane *d, struct tbp_str text) {
+    struct tbp_framework_op op = {0};
+    struct tbp_op_name name = tbp_op_name_parse(text);
+    if (name.category == TBP_OP_TENSORFLOW || name.category == TBP_OP_JAX) {
+        uint32_t scopes[TBP_DERIVED_LEVELS_MAX];
+        struct tbp_str rest = name.name;
+        for (size_t cut; (cut = tbp_str_find(rest, '/')) < rest.n && op.n_scopes < TBP_DERIVED_LEVELS_MAX;
+             rest = tbp_str_sub(rest, cut + 1, rest.n))
+            scopes[op.n_scopes++] = tbp_made_metas_ensure(&d->metas, tbp_str_sub(rest, 0, cut), TBP_STR_NONE);
+        op.scopes = TBP_NEW_N(d->arena, uint32_t, op.n_scopes);
+        if (op.n_scopes)
+            memcpy(op.scopes, scopes, op.n_scopes * sizeof *scopes);
+    }
+    op.meta = tbp_made_metas_ensure(&d->metas, text, tbp_op_event_name(text, d->arena));
+    return op;
+}
+
+void tbp_framework_op_add(const struct tbp_framework_op *op, const struct tbp_grow_span *s, struct tbp_grow *scope_line,
+                          struct tbp_grow *op_line) {
+    tbp_grow_add_levels(scope_line, op->scopes, op->n_scopes, s, NULL);
+    tbp_grow_add(op_line, op->meta, s, (struct tbp_grow_scope){0}, 0);
+}
+
+/* ---- scopes ---- */
+
+/* A stat of the scope plane: its metadata id is the scope, its value the parent scope. */
+static void read_scopes(const struct tbp_host *h, struct tbp_scopes *out) {
+    const struct tbp_plane *p = tbp_host_plane(h, TBP_SCOPE_PLANE);
+    for (size_t i = 0; p && i < p->n_stats; i++) {
+        struct tbp_wire w = tbp_wire_of(p->stats[i].p, p->stats[i].n);
+        struct tbp_wire_field f;
+        uint64_t scope = 0;
+        int64_t parent = 0;
+        while (tbp_wire_next(&w, &f) > 0) {
+            if (f.number == TBP_XSTAT_METADATA_ID && f.type == TBP_WIRE_VARINT)
+                scope = f.value;
+            else if (f.number >= TBP_XSTAT_DOUBLE && f.number <= TBP_XSTAT_REF)
+                parent = f.number == TBP_XSTAT_INT64 && f.type == TBP_WIRE_VARINT ? (int64_t)f.value : 0;
+        }
+        bool is_new;
+        uint32_t *slot = tbp_idmap_put(&out->index, scope, &is_new);
+        if (!is_new)
+            continue;
+        *slot = (uint32_t)out->parents.n;
+        *tbp_vec_push(&out->parents) = parent;
+    }
+}
+
+/* ---- launch statistics: host events that launch device work, per device and group ---- */
+
+struct launches {
+    int64_t group;
+    uint64_t begin_ps, end_ps, count;
+    int64_t longest_ps, total_ps;
+};
+struct device_launches {
+    struct tbp_idmap index; /* group -> at */
+    TBP_VEC(struct launches) at;
+};
+
+static bool launch_device(const struct tbp_line *l, size_t i, uint64_t *device) {
+    const uint32_t need = TBP_HAS_DEVICE_ID | TBP_HAS_CORRELATION;
+    if ((l->ev.has[i] & need) != need || tbp_str_starts(tbp_event_name(l, i), "cu"))
+        return false;
+    struct tbp_stat_iter it = tbp_stat_iter_event(l, i);
+    bool found = false;
+    for (struct tbp_stat st; tbp_stat_next(&it, &st);)
+        if (st.meta->key == TBP_STAT_DEVICE_ID) {
+            *device = tbp_stat_iu(&st);
+            found = true;
+        }
+    return found;
+}
+
+static void count_launch(struct device_launches *d, const struct tbp_line *l, size_t i, int64_t group) {
+    bool is_new;
+    uint32_t *slot = tbp_idmap_put(&d->index, (uint64_t)group, &is_new);
+    uint64_t begin = l->ev.start_ps[i], end = tbp_event_end(l, i);
+    int64_t dur = (int64_t)l->ev.dur_ps[i];
+    if (is_new) {
+        *slot = (uint32_t)d->at.n;
+        *tbp_vec_push(&d->at) = (struct launches){.group = group, .begin_ps = begin, .end_ps = end};
+    }
+    struct launches *x = &d->at.at[*slot];
+    if ((int64_t)begin < (int64_t)x->begin_ps)
+        x->begin_ps = begin;
+    if ((int64_t)end > (int64_t)x->end_ps)
+        x->end_ps = end;
+    if (dur > x->longest_ps)
+        x->longest_ps = dur;
+    x->count++;
+    x->total_ps = (int64_t)((uint64_t)x->total_ps + (uint64_t)dur);
+}
+
+static void collect_launches(const struct tbp_plane *host, struct device_launches *devices, size_t n_devices) {
+    for (size_t k = 0; k < host->n_lines; k++) {
+        const struct tbp_line *l = &host->lines[k];
+        for (size_t i = 0; !l->is_derived && i < l->ev.n; i++) {
+            uint64_t device = 0;
+            int64_t group;
+            if (launch_device(l, i, &device) && device < n_devices && tbp_event_group(l, i, &group))
+                count_launch(&devices[device], l, i, group);
+        }
+    }
+}
+
+static struct tbp_made_stat made_double(enum tbp_made_key key, double v) {
+    return (struct tbp_made_stat){.key = key, .type = TBP_STAT_DOUBLE, .d = v};
+}
+
+static void launch_line(const struct tbp_host *h, struct tbp_derive_plane *d, const struct device_launches *launches) {
+    if (launches->at.n == 0)
+        return;
+    struct tbp_grow g;
+    tbp_grow_init(&g, true, tbp_line_id(TBP_LINE_LAUNCH), TBP_STR("Launch Stats"));
+    for (size_t i = 0; i < launches->at.n; i++) {
+        const struct launches *x = &launches->at.at[i];
+        struct tbp_str name;
+        if (!tbp_host_group_name(h, x->group, &name))
+            continue;
+        struct tbp_str text = tbp_arena_cat(d->arena, TBP_STR("Launch Stats for "), name);
+        struct tbp_grow_span span = {x->begin_ps, x->end_ps, true, x->group};
+        tbp_grow_add(&g, tbp_made_metas_ensure(&d->metas, text, TBP_STR_NONE), &span, (struct tbp_grow_scope){0}, 0);
+        struct tbp_grow_event *e = tbp_grow_last(&g, 0);
+        tbp_grow_stat(&g, e, (struct tbp_made_stat){TBP_MADE_NUM_LAUNCHES, TBP_STAT_INT64, {.i = (int64_t)x->count}});
+        tbp_grow_stat(&g, e, made_double(TBP_MADE_MAX_LAUNCH_TIME, (double)x->longest_ps / 1e6));
+        tbp_grow_stat(&g, e, made_double(TBP_MADE_AVG_LAUNCH_TIME, (double)(x->total_ps / (int64_t)x->count) / 1e6));
+    }
+    tbp_derive_plane_take(d, &g, 0);
+}
+
+static void launch_lines(const struct tbp_host *h, struct tbp_derive_plane *gpus, size_t n_gpus) {
+    const struct tbp_plane *host = tbp_host_plane(h, TBP_HOST_PLANE);
+    if (!host || n_gpus == 0 || !tbp_plane_has_stat(host, TBP_STAT_DEVICE_ID))
+        return;
+    struct device_launches *launches = TBP_NEW_N(gpus->arena, struct device_launches, n_gpus);
+    collect_launches(host, launches, n_gpus);
+    for (size_t i = 0; i < n_gpus; i++) {
+        launch_line(h, &gpus[i], &launches[i]);
+        tbp_idmap_release(&launches[i].index);
+        tbp_vec_release(&launches[i].at);
+    }
+}
+
+/* ---- host ---- */
+
+static void derive_gpus(struct tbp_host *h, const struct tbp_hlo_table *hlo, struct tbp_arena *a,
+                        struct tbp_derived *out) {
+    struct tbp_derive_plane *gpus = TBP_NEW_N(a, struct tbp_derive_plane, h->n_planes);
+    struct tbp_scopes scopes = {0};
+    size_t n = 0;
+    read_scopes(h, &scopes);
+    for (size_t i = 0; i < h->n_planes; i++) {
+        if (!tbp_is_gpu_plane(h->planes[i].name))
+            continue;
+        tbp_derive_plane_init(&gpus[n], a, &h->planes[i], &out->planes[i]);
+        tbp_derive_gpu(&gpus[n++], hlo, &scopes);
+    }
+    launch_lines(h, gpus, n);
+    for (size_t i = 0; i < n; i++)
+        tbp_derive_plane_finish(&gpus[i]);
+    tbp_idmap_release(&scopes.index);
+    tbp_vec_release(&scopes.parents);
+}
+
+int tbp_derive_lines(struct tbp_session *s, uint32_t host, struct tbp_arena *a, struct tbp_derived *out,
+                     struct tbp_error *err) {
+    struct tbp_host *h = tbp_session_host(s, host, err);
+    if (!h)
+        return tbp_cause(err, "while deriving lines");
+    out->planes = TBP_NEW_N(a, struct tbp_derived_plane, h->n_planes);
+    if (h->was_grouped)
+        return TBP_OK;
+    bool has_gpu = false;
+    for (size_t i = 0; i < h->n_planes; i++)
+        has_gpu = has_gpu || tbp_is_gpu_plane(h->planes[i].name);
+    if (has_gpu) {
+        const struct tbp_hlo_table *hlo = tbp_hlo(s, host, err);
+        if (!hlo)
+            return tbp_cause(err, "while deriving lines");
+        derive_gpus(h, hlo, a, out);
+    }
+    for (size_t i = 0; i < h->n_planes; i++) {
+        int64_t ordinal;
+        if (!tbp_is_tensor_core_plane(h->planes[i].name, &ordinal))
+            continue;
+        struct tbp_derive_plane d;
+        tbp_derive_plane_init(&d, a, &h->planes[i], &out->planes[i]);
+        tbp_derive_tpu(&d);
+        tbp_derive_plane_finish(&d);
+    }
+    return TBP_OK;
+}
