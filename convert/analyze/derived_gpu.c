@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Derived lines of a GPU plane: per stream, what its kernels belong to. Rules 2.6 c-e of the trace views.
- * What a kernel is called on each line depends on few texts only; it is worked out once per combination of them
- * (struct kernel_names), so that the walk over the kernels only merges spans.
+ * Derived lines of a GPU plane: per stream, what its kernels belong to. Rules 2.6 c-e of the trace
+ * views. What a kernel is called on each line depends on few texts only; it is worked out once per
+ * combination of them (struct kernel_names), so that the walk over the kernels only merges spans.
  */
 #include "base/sort.h"
 #include "convert/analyze/derived_plane.h"
@@ -23,12 +23,12 @@ struct kernel {
 };
 
 struct kernel_names {
-    uint32_t module;           /* TBP_MAP_NONE: no module */
-    uint32_t n_parts;          /* 0: no HLO op */
+    uint32_t module;  /* TBP_MAP_NONE: no module */
+    uint32_t n_parts; /* 0: no HLO op */
     uint32_t *parts;
     bool has_op;
     struct tbp_framework_op op;
-    uint32_t source;           /* TBP_MAP_NONE: unknown */
+    uint32_t source; /* TBP_MAP_NONE: unknown */
 };
 
 struct names_key { /* compared as bytes: no padding */
@@ -47,33 +47,61 @@ struct gpu_walk {
 };
 
 static void read_kernel(const struct tbp_line *l, size_t i, struct kernel *k) {
-    *k = (struct kernel){.details = TBP_STR_NONE, .module = TBP_STR_NONE, .hlo_op = TBP_STR_NONE, .tf_op = TBP_STR_NONE};
+    *k = (struct kernel){.details = TBP_STR_NONE,
+                         .module = TBP_STR_NONE,
+                         .hlo_op = TBP_STR_NONE,
+                         .tf_op = TBP_STR_NONE};
     struct tbp_stat_iter it = tbp_stat_iter_event(l, i);
     for (struct tbp_stat st; tbp_stat_next(&it, &st);) {
         switch (st.meta->key) {
-        case TBP_STAT_TF_OP: k->tf_op = tbp_stat_s(&st); break;
-        case TBP_STAT_HLO_OP: k->hlo_op = tbp_stat_s(&st); k->has_hlo_op = true; break;
-        case TBP_STAT_HLO_MODULE: k->module = tbp_stat_s(&st); break;
-        case TBP_STAT_PROGRAM_ID: k->program = tbp_stat_iu(&st); k->has_program = true; break;
-        case TBP_STAT_KERNEL_DETAILS: k->details = tbp_stat_s(&st); break;
-        case TBP_STAT_CUDA_GRAPH_EXEC_ID: k->has_graph_exec = true; break;
-        case TBP_STAT_CUDA_GRAPH_ID: k->graph = tbp_stat_u(&st); break;
-        case TBP_STAT_CORRELATION_ID: k->correlation = tbp_stat_iu(&st); k->has_correlation = true; break;
-        case TBP_STAT_SCOPE_RANGE_ID: k->scope = tbp_stat_i(&st); k->has_scope = true; break;
-        default: break;
+        case TBP_STAT_TF_OP:
+            k->tf_op = tbp_stat_s(&st);
+            break;
+        case TBP_STAT_HLO_OP:
+            k->hlo_op = tbp_stat_s(&st);
+            k->has_hlo_op = true;
+            break;
+        case TBP_STAT_HLO_MODULE:
+            k->module = tbp_stat_s(&st);
+            break;
+        case TBP_STAT_PROGRAM_ID:
+            k->program = tbp_stat_iu(&st);
+            k->has_program = true;
+            break;
+        case TBP_STAT_KERNEL_DETAILS:
+            k->details = tbp_stat_s(&st);
+            break;
+        case TBP_STAT_CUDA_GRAPH_EXEC_ID:
+            k->has_graph_exec = true;
+            break;
+        case TBP_STAT_CUDA_GRAPH_ID:
+            k->graph = tbp_stat_u(&st);
+            break;
+        case TBP_STAT_CORRELATION_ID:
+            k->correlation = tbp_stat_iu(&st);
+            k->has_correlation = true;
+            break;
+        case TBP_STAT_SCOPE_RANGE_ID:
+            k->scope = tbp_stat_i(&st);
+            k->has_scope = true;
+            break;
+        default:
+            break;
         }
     }
 }
 
 /* ---- names ---- */
 
-static struct tbp_str numbered(struct tbp_arena *a, struct tbp_str text, const char *open, uint64_t v, const char *close) {
+static struct tbp_str numbered(struct tbp_arena *a, struct tbp_str text, const char *open,
+                               uint64_t v, const char *close) {
     char number[32];
     int n = snprintf(number, sizeof number, "%s%" PRIu64 "%s", open, v, close);
     return tbp_arena_cat(a, text, (struct tbp_str){number, (size_t)n});
 }
 
-static void name_parts(struct gpu_walk *w, const struct kernel *k, struct kernel_names *n, struct tbp_str *last) {
+static void name_parts(struct gpu_walk *w, const struct kernel *k, struct kernel_names *n,
+                       struct tbp_str *last) {
     struct tbp_arena *a = w->d->arena;
     struct tbp_str prefix = k->has_program ? numbered(a, TBP_STR_NONE, "", k->program, "/")
                                            : tbp_arena_cat(a, k->module, TBP_STR("/"));
@@ -99,8 +127,10 @@ static void name_op(struct gpu_walk *w, struct kernel_names *n, struct tbp_str t
     n->op = tbp_framework_op_of(w->d, text);
 }
 
-static void name_from_hlo(struct gpu_walk *w, const struct kernel *k, struct kernel_names *n, struct tbp_str part) {
-    const struct tbp_hlo_instruction *ins = k->has_program ? tbp_hlo_find(w->hlo, k->program, part) : NULL;
+static void name_from_hlo(struct gpu_walk *w, const struct kernel *k, struct kernel_names *n,
+                          struct tbp_str part) {
+    const struct tbp_hlo_instruction *ins =
+        k->has_program ? tbp_hlo_find(w->hlo, k->program, part) : NULL;
     if (!ins)
         return;
     struct tbp_arena *a = w->d->arena;
@@ -111,7 +141,8 @@ static void name_from_hlo(struct gpu_walk *w, const struct kernel *k, struct ker
     size_t slash = tbp_str_rfind(file, '/');
     if (slash < file.n)
         file = tbp_str_sub(file, slash + 1, file.n);
-    char *text = tbp_arena_printf(a, "%.*s:%" PRId64, (int)(file.n > 4096 ? 4096 : file.n), file.p, ins->source_line);
+    char *text = tbp_arena_printf(a, "%.*s:%" PRId64, (int)(file.n > 4096 ? 4096 : file.n), file.p,
+                                  ins->source_line);
     n->source = tbp_made_metas_ensure(&w->d->metas, tbp_str_c(text), TBP_STR_NONE);
 }
 
@@ -119,7 +150,8 @@ static struct kernel_names make_names(struct gpu_walk *w, const struct kernel *k
     struct kernel_names n = {.module = TBP_MAP_NONE, .source = TBP_MAP_NONE};
     struct tbp_arena *a = w->d->arena;
     if (k->module.n) {
-        struct tbp_str text = k->has_program ? numbered(a, k->module, "(", k->program, ")") : k->module;
+        struct tbp_str text =
+            k->has_program ? numbered(a, k->module, "(", k->program, ")") : k->module;
         n.module = tbp_made_metas_ensure(&w->d->metas, text, TBP_STR_NONE);
     }
     if (k->has_hlo_op) {
@@ -136,7 +168,8 @@ static uint32_t names_of(struct gpu_walk *w, const struct kernel *k) {
     struct names_key key = {.program = k->has_program ? k->program : 0,
                             .has_program = k->has_program,
                             .module = tbp_strtab_put(&w->texts, k->module),
-                            .hlo_op = k->has_hlo_op ? tbp_strtab_put(&w->texts, k->hlo_op) : TBP_MAP_NONE,
+                            .hlo_op =
+                                k->has_hlo_op ? tbp_strtab_put(&w->texts, k->hlo_op) : TBP_MAP_NONE,
                             .tf_op = k->has_hlo_op ? 0 : tbp_strtab_put(&w->texts, k->tf_op)};
     struct tbp_str view = {(const char *)&key, sizeof key};
     uint32_t i = tbp_strtab_get(&w->keys, view);
@@ -164,16 +197,19 @@ static size_t scope_chain(const struct tbp_scopes *scopes, int64_t scope, int64_
 
 static void graph_stats(struct tbp_grow *g, size_t level, const struct kernel *k) {
     struct tbp_grow_event *e = tbp_grow_last(g, level);
-    tbp_grow_stat(g, e, (struct tbp_made_stat){TBP_MADE_CUDA_GRAPH_ID, TBP_STAT_UINT64, {.u = k->graph}});
+    tbp_grow_stat(g, e,
+                  (struct tbp_made_stat){TBP_MADE_CUDA_GRAPH_ID, TBP_STAT_UINT64, {.u = k->graph}});
     if (k->has_correlation)
         tbp_grow_stat(g, e,
-                      (struct tbp_made_stat){TBP_MADE_CORRELATION_ID, TBP_STAT_INT64, {.i = (int64_t)k->correlation}});
+                      (struct tbp_made_stat){
+                          TBP_MADE_CORRELATION_ID, TBP_STAT_INT64, {.i = (int64_t)k->correlation}});
 }
 
 static void add_buffer(struct gpu_walk *w, const struct kernel *k, const struct tbp_grow_span *s) {
     char text[48];
     int n = snprintf(text, sizeof text, "Command Buffer %" PRIu64, k->graph);
-    uint32_t meta = tbp_made_metas_ensure(&w->d->metas, (struct tbp_str){text, (size_t)n}, TBP_STR_NONE);
+    uint32_t meta =
+        tbp_made_metas_ensure(&w->d->metas, (struct tbp_str){text, (size_t)n}, TBP_STR_NONE);
     struct tbp_grow_scope launch = {k->has_correlation, (int64_t)k->correlation};
     tbp_grow_add(&w->buffers, meta, s, launch, 0);
     graph_stats(&w->buffers, 0, k);
@@ -190,16 +226,19 @@ static void add_xla_ops(struct gpu_walk *w, const struct kernel *k, const struct
         graph_stats(&w->xla_ops, n->n_parts - 1, k);
 }
 
-static void add_kernel(struct gpu_walk *w, const struct tbp_line *l, const struct tbp_derive_event *e) {
+static void add_kernel(struct gpu_walk *w, const struct tbp_line *l,
+                       const struct tbp_derive_event *e) {
     struct kernel k;
     read_kernel(l, e->event, &k);
     if (k.details.n == 0 && !k.has_graph_exec)
         return;
     struct tbp_grow_span s = {.begin_ps = e->begin_ps, .end_ps = e->begin_ps + e->dur_ps};
     s.has_group = tbp_event_group(l, e->event, &s.group);
-    struct kernel_names n = w->names.at[names_of(w, &k)];
+    uint32_t names = names_of(w, &k); /* may move the table */
+    struct kernel_names n = w->names.at[names];
     int64_t chain[TBP_DERIVED_LEVELS_MAX];
-    size_t n_chain = k.has_scope && (k.module.n || n.n_parts) ? scope_chain(w->scopes, k.scope, chain) : 0;
+    size_t n_chain =
+        k.has_scope && (k.module.n || n.n_parts) ? scope_chain(w->scopes, k.scope, chain) : 0;
     if (n.module != TBP_MAP_NONE) {
         struct tbp_grow_scope outermost = {n_chain > 0, n_chain ? chain[n_chain - 1] : 0};
         tbp_grow_add(&w->modules, n.module, &s, outermost, 0);
@@ -216,21 +255,23 @@ static void add_kernel(struct gpu_walk *w, const struct tbp_line *l, const struc
 
 /* ---- streams ---- */
 
-static void collect_kernels(const struct tbp_plane *p, int64_t id, struct tbp_derive_event **out, size_t *n_out) {
+static void collect_kernels(const struct tbp_plane *p, int64_t id, struct tbp_derive_event **out,
+                            size_t *n_out) {
     TBP_VEC(struct tbp_derive_event) found = {0};
     for (size_t k = 0; k < p->n_lines; k++) {
         const struct tbp_line *l = &p->lines[k];
         for (size_t i = 0; l->id == id && !l->is_derived && i < l->ev.n; i++)
             if (l->ev.has[i] & (TBP_HAS_KERNEL | TBP_HAS_GRAPH))
-                *tbp_vec_push(&found) =
-                    (struct tbp_derive_event){l->ev.start_ps[i], l->ev.dur_ps[i], (uint32_t)k, (uint32_t)i};
+                *tbp_vec_push(&found) = (struct tbp_derive_event){
+                    l->ev.start_ps[i], l->ev.dur_ps[i], (uint32_t)k, (uint32_t)i};
     }
     tbp_derive_sort(found.at, found.n);
     *out = found.at;
     *n_out = found.n;
 }
 
-static void init_line(struct gpu_walk *w, struct tbp_grow *g, int offset, const char *what, int64_t stream) {
+static void init_line(struct gpu_walk *w, struct tbp_grow *g, int offset, const char *what,
+                      int64_t stream) {
     char *name = tbp_arena_printf(w->d->arena, "%s - from #%" PRId64, what, stream);
     tbp_grow_init(g, true, tbp_line_id(offset), tbp_str_c(name));
 }
@@ -264,7 +305,8 @@ static void derive_stream(struct gpu_walk *w, int64_t id, int k) {
 
 static int busiest_compute_first(const void *x, const void *y, void *ctx) {
     const struct tbp_plane *p = ctx;
-    const struct tbp_line *a = &p->lines[*(const uint32_t *)x], *b = &p->lines[*(const uint32_t *)y];
+    const struct tbp_line *a = &p->lines[*(const uint32_t *)x],
+                          *b = &p->lines[*(const uint32_t *)y];
     bool compute_a = tbp_str_has(a->name, "Compute"), compute_b = tbp_str_has(b->name, "Compute");
     if (compute_a != compute_b)
         return compute_a ? -1 : 1;
@@ -287,7 +329,8 @@ static void give_display_ids(struct tbp_derive_plane *d, const uint32_t *streams
     }
 }
 
-void tbp_derive_gpu(struct tbp_derive_plane *d, const struct tbp_hlo_table *hlo, const struct tbp_scopes *scopes) {
+void tbp_derive_gpu(struct tbp_derive_plane *d, const struct tbp_hlo_table *hlo,
+                    const struct tbp_scopes *scopes) {
     struct tbp_plane *p = d->plane;
     uint32_t *streams = TBP_NEW_N(d->arena, uint32_t, p->n_lines);
     size_t n = 0;

@@ -24,8 +24,10 @@ static uint32_t add_meta(struct tbp_made_metas *m, struct tbp_made_meta made) {
     return (uint32_t)m->at.n - 1;
 }
 
-/* The official rule writes the display name into the plane's own entry, so its file events show it as well. */
-static void give_display(struct tbp_made_metas *m, const struct tbp_meta *file, struct tbp_str display) {
+/* The official rule writes the display name into the plane's own entry, so its file events show it
+ * as well. */
+static void give_display(struct tbp_made_metas *m, const struct tbp_meta *file,
+                         struct tbp_str display) {
     struct tbp_derived_plane *d = m->derived;
     if (!d->displays) {
         d->displays = TBP_NEW_N(m->arena, struct tbp_str, m->plane->n_metas);
@@ -48,7 +50,8 @@ static uint32_t add_named(struct tbp_made_metas *m, struct tbp_str name) {
     return i;
 }
 
-uint32_t tbp_made_metas_ensure(struct tbp_made_metas *m, struct tbp_str name, struct tbp_str display) {
+uint32_t tbp_made_metas_ensure(struct tbp_made_metas *m, struct tbp_str name,
+                               struct tbp_str display) {
     uint32_t number = tbp_strtab_get(&m->names, name);
     uint32_t i = number == TBP_MAP_NONE ? add_named(m, name) : m->name_index.at[number];
     struct tbp_made_meta *at = &m->at.at[i];
@@ -61,7 +64,8 @@ uint32_t tbp_made_metas_ensure(struct tbp_made_metas *m, struct tbp_str name, st
 }
 
 uint32_t tbp_made_metas_new(struct tbp_made_metas *m, struct tbp_str display) {
-    return add_meta(m, (struct tbp_made_meta){.name = TBP_STR_NONE, .display = tbp_arena_str(m->arena, display)});
+    return add_meta(m, (struct tbp_made_meta){.name = TBP_STR_NONE,
+                                              .display = tbp_arena_str(m->arena, display)});
 }
 
 void tbp_made_metas_finish(struct tbp_made_metas *m) {
@@ -87,7 +91,8 @@ struct tbp_grow_event *tbp_grow_last(struct tbp_grow *g, size_t level) {
     return &g->events.at[g->last.at[level].event];
 }
 
-/* Equal spans on neighbouring levels are shortened by one more nanosecond per level, so that a viewer stacks them. */
+/* Equal spans on neighbouring levels are shortened by one more nanosecond per level, so that a
+ * viewer stacks them. */
 static void shrink(struct tbp_grow *g, size_t level) {
     size_t top = level;
     while (top < g->last.n && g->last.at[top].used)
@@ -119,7 +124,8 @@ void tbp_grow_reset(struct tbp_grow *g, size_t level) {
 }
 
 /* On TPU planes events without group merge only over gaps of up to twice their length. */
-static bool is_near(const struct tbp_grow *g, const struct tbp_grow_event *e, const struct tbp_grow_span *s) {
+static bool is_near(const struct tbp_grow *g, const struct tbp_grow_event *e,
+                    const struct tbp_grow_span *s) {
     if (g->is_gpu || s->has_group || (int64_t)s->begin_ps <= (int64_t)e->end_ps)
         return true;
     uint64_t gap = s->begin_ps - e->end_ps, length = e->end_ps - e->begin_ps;
@@ -134,8 +140,8 @@ static bool continues(const struct tbp_grow *g, const struct tbp_grow_level *las
     return e->meta == meta && same_group && same_scope && is_near(g, e, s);
 }
 
-void tbp_grow_add(struct tbp_grow *g, uint32_t meta, const struct tbp_grow_span *s, struct tbp_grow_scope scope,
-                  size_t level) {
+void tbp_grow_add(struct tbp_grow *g, uint32_t meta, const struct tbp_grow_span *s,
+                  struct tbp_grow_scope scope, size_t level) {
     while (g->last.n <= level)
         *tbp_vec_push(&g->last) = (struct tbp_grow_level){0};
     if (g->last.at[level].used && continues(g, &g->last.at[level], meta, s, scope)) {
@@ -155,8 +161,8 @@ void tbp_grow_add(struct tbp_grow *g, uint32_t meta, const struct tbp_grow_span 
                                                         .has_group = s->has_group};
 }
 
-void tbp_grow_add_levels(struct tbp_grow *g, const uint32_t *metas, size_t n, const struct tbp_grow_span *s,
-                         const struct tbp_grow_scope *scopes) {
+void tbp_grow_add_levels(struct tbp_grow *g, const uint32_t *metas, size_t n,
+                         const struct tbp_grow_span *s, const struct tbp_grow_scope *scopes) {
     if (n == 0)
         return;
     for (size_t k = 0; k < n; k++)
@@ -197,7 +203,8 @@ static void finish_stats(const struct tbp_grow *g, struct tbp_arena *a, struct t
     out->stats = stats;
 }
 
-void tbp_grow_finish(struct tbp_grow *g, struct tbp_arena *a, struct tbp_plane *p, struct tbp_made_line *out) {
+void tbp_grow_finish(struct tbp_grow *g, struct tbp_arena *a, struct tbp_plane *p,
+                     struct tbp_made_line *out) {
     size_t n = g->events.n;
     struct tbp_events ev = {.n = n,
                             .start_ps = TBP_NEW_N(a, uint64_t, n),
@@ -217,7 +224,9 @@ void tbp_grow_finish(struct tbp_grow *g, struct tbp_arena *a, struct tbp_plane *
             ev.group[i] = (int32_t)e->group;
             ev.flags[i] |= TBP_EVENT_GROUPED;
         } else {
-            tbp_grow_stat(g, e, (struct tbp_made_stat){.key = TBP_MADE_GROUP_ID, .type = TBP_STAT_INT64, .i = e->group});
+            tbp_grow_stat(g, e,
+                          (struct tbp_made_stat){
+                              .key = TBP_MADE_GROUP_ID, .type = TBP_STAT_INT64, .i = e->group});
         }
     }
     *out = (struct tbp_made_line){

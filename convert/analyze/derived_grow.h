@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A growing derived line: spans are added in order of begin; equal neighbours of one nesting level merge.
- * Used by derived_gpu.c and derived_tpu.c only. Rule: host_and_op_analysis 4.11 (e), (f), trace rules 2.6 e.
+ * A growing derived line: spans are added in order of begin; equal neighbours of one nesting level
+ * merge. Used by derived_gpu.c and derived_tpu.c only. Rule: host_and_op_analysis 4.11 (e), (f),
+ * trace rules 2.6 e.
  *
- * Ownership: metas and lines borrow the arena of the derived plane; vectors are freed by tbp_grow_finish.
+ * Ownership: metas and lines borrow the arena of the derived plane; vectors are freed by
+ * tbp_grow_finish.
  */
 #ifndef TBP_CONVERT_ANALYZE_DERIVED_GROW_H
 #define TBP_CONVERT_ANALYZE_DERIVED_GROW_H
@@ -24,11 +26,14 @@ struct tbp_made_metas {
 };
 void tbp_made_metas_init(struct tbp_made_metas *m, struct tbp_arena *a, const struct tbp_plane *p,
                          struct tbp_derived_plane *d);
-/* Entry with this name, added if need be; display is taken if the entry has none yet. Texts are copied when added. */
-uint32_t tbp_made_metas_ensure(struct tbp_made_metas *m, struct tbp_str name, struct tbp_str display);
+/* Entry with this name, added if need be; display is taken if the entry has none yet. Texts are
+ * copied when added. */
+uint32_t tbp_made_metas_ensure(struct tbp_made_metas *m, struct tbp_str name,
+                               struct tbp_str display);
 /* A new entry without name. */
 uint32_t tbp_made_metas_new(struct tbp_made_metas *m, struct tbp_str display);
-void tbp_made_metas_finish(struct tbp_made_metas *m); /* moves the table to the derived plane, frees the rest */
+void tbp_made_metas_finish(
+    struct tbp_made_metas *m); /* moves the table to the derived plane, frees the rest */
 
 struct tbp_grow_span {
     uint64_t begin_ps, end_ps;
@@ -60,7 +65,8 @@ struct tbp_grow {
     int64_t id;
     struct tbp_str name;
     bool is_gpu;
-    struct tbp_grow *below[TBP_GROW_BELOW]; /* reset with level 0 of this one; NULL-terminated unless full */
+    struct tbp_grow
+        *below[TBP_GROW_BELOW]; /* reset with level 0 of this one; NULL-terminated unless full */
     TBP_VEC(struct tbp_grow_level) last;
     TBP_VEC(struct tbp_grow_event) events;
     TBP_VEC(struct tbp_grow_stats) stats;
@@ -72,17 +78,18 @@ struct tbp_grow_scope {
 };
 
 void tbp_grow_init(struct tbp_grow *g, bool is_gpu, int64_t id, struct tbp_str name);
-void tbp_grow_add(struct tbp_grow *g, uint32_t meta, const struct tbp_grow_span *s, struct tbp_grow_scope scope,
-                  size_t level);
+void tbp_grow_add(struct tbp_grow *g, uint32_t meta, const struct tbp_grow_span *s,
+                  struct tbp_grow_scope scope, size_t level);
 /* One level per meta; scopes[i] belongs to metas[i] (scopes may be NULL). */
-void tbp_grow_add_levels(struct tbp_grow *g, const uint32_t *metas, size_t n, const struct tbp_grow_span *s,
-                         const struct tbp_grow_scope *scopes);
+void tbp_grow_add_levels(struct tbp_grow *g, const uint32_t *metas, size_t n,
+                         const struct tbp_grow_span *s, const struct tbp_grow_scope *scopes);
 void tbp_grow_reset(struct tbp_grow *g, size_t level);
 /* Event that the level's last span went to. */
 struct tbp_grow_event *tbp_grow_last(struct tbp_grow *g, size_t level);
 /* Sets or overwrites one stat of an event. */
 void tbp_grow_stat(struct tbp_grow *g, struct tbp_grow_event *e, struct tbp_made_stat st);
 /* Moves the events into `out` (memory of a) and frees g. */
-void tbp_grow_finish(struct tbp_grow *g, struct tbp_arena *a, struct tbp_plane *p, struct tbp_made_line *out);
+void tbp_grow_finish(struct tbp_grow *g, struct tbp_arena *a, struct tbp_plane *p,
+                     struct tbp_made_line *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Derivation of lines, host level: which planes, scope parents, launch statistics; see derived_lines.h.
- * The planes themselves are done by derived_gpu.c and derived_tpu.c.
+ * Derivation of lines, host level: which planes, scope parents, launch statistics; see
+ * derived_lines.h. The planes themselves are done by derived_gpu.c and derived_tpu.c.
  */
 #include "convert/analyze/derived_lines.h"
 
@@ -34,7 +34,8 @@ struct tbp_str tbp_made_key_text(enum tbp_made_key key) {
 
 void tbp_derive_plane_init(struct tbp_derive_plane *d, struct tbp_arena *a, struct tbp_plane *p,
                            struct tbp_derived_plane *out) {
-    *d = (struct tbp_derive_plane){.arena = a, .plane = p, .out = out, .start_ns = tbp_plane_start_ns(p)};
+    *d = (struct tbp_derive_plane){
+        .arena = a, .plane = p, .out = out, .start_ns = tbp_plane_start_ns(p)};
     tbp_made_metas_init(&d->metas, a, p, out);
 }
 
@@ -92,9 +93,11 @@ struct tbp_framework_op tbp_framework_op_of(struct tbp_derive_plane *d, struct t
     if (name.category == TBP_OP_TENSORFLOW || name.category == TBP_OP_JAX) {
         uint32_t scopes[TBP_DERIVED_LEVELS_MAX];
         struct tbp_str rest = name.name;
-        for (size_t cut; (cut = tbp_str_find(rest, '/')) < rest.n && op.n_scopes < TBP_DERIVED_LEVELS_MAX;
+        for (size_t cut;
+             (cut = tbp_str_find(rest, '/')) < rest.n && op.n_scopes < TBP_DERIVED_LEVELS_MAX;
              rest = tbp_str_sub(rest, cut + 1, rest.n))
-            scopes[op.n_scopes++] = tbp_made_metas_ensure(&d->metas, tbp_str_sub(rest, 0, cut), TBP_STR_NONE);
+            scopes[op.n_scopes++] =
+                tbp_made_metas_ensure(&d->metas, tbp_str_sub(rest, 0, cut), TBP_STR_NONE);
         op.scopes = TBP_NEW_N(d->arena, uint32_t, op.n_scopes);
         if (op.n_scopes)
             memcpy(op.scopes, scopes, op.n_scopes * sizeof *scopes);
@@ -103,8 +106,8 @@ struct tbp_framework_op tbp_framework_op_of(struct tbp_derive_plane *d, struct t
     return op;
 }
 
-void tbp_framework_op_add(const struct tbp_framework_op *op, const struct tbp_grow_span *s, struct tbp_grow *scope_line,
-                          struct tbp_grow *op_line) {
+void tbp_framework_op_add(const struct tbp_framework_op *op, const struct tbp_grow_span *s,
+                          struct tbp_grow *scope_line, struct tbp_grow *op_line) {
     tbp_grow_add_levels(scope_line, op->scopes, op->n_scopes, s, NULL);
     tbp_grow_add(op_line, op->meta, s, (struct tbp_grow_scope){0}, 0);
 }
@@ -123,7 +126,8 @@ static void read_scopes(const struct tbp_host *h, struct tbp_scopes *out) {
             if (f.number == TBP_XSTAT_METADATA_ID && f.type == TBP_WIRE_VARINT)
                 scope = f.value;
             else if (f.number >= TBP_XSTAT_DOUBLE && f.number <= TBP_XSTAT_REF)
-                parent = f.number == TBP_XSTAT_INT64 && f.type == TBP_WIRE_VARINT ? (int64_t)f.value : 0;
+                parent =
+                    f.number == TBP_XSTAT_INT64 && f.type == TBP_WIRE_VARINT ? (int64_t)f.value : 0;
         }
         bool is_new;
         uint32_t *slot = tbp_idmap_put(&out->index, scope, &is_new);
@@ -160,7 +164,8 @@ static bool launch_device(const struct tbp_line *l, size_t i, uint64_t *device) 
     return found;
 }
 
-static void count_launch(struct device_launches *d, const struct tbp_line *l, size_t i, int64_t group) {
+static void count_launch(struct device_launches *d, const struct tbp_line *l, size_t i,
+                         int64_t group) {
     bool is_new;
     uint32_t *slot = tbp_idmap_put(&d->index, (uint64_t)group, &is_new);
     uint64_t begin = l->ev.start_ps[i], end = tbp_event_end(l, i);
@@ -180,7 +185,8 @@ static void count_launch(struct device_launches *d, const struct tbp_line *l, si
     x->total_ps = (int64_t)((uint64_t)x->total_ps + (uint64_t)dur);
 }
 
-static void collect_launches(const struct tbp_plane *host, struct device_launches *devices, size_t n_devices) {
+static void collect_launches(const struct tbp_plane *host, struct device_launches *devices,
+                             size_t n_devices) {
     for (size_t k = 0; k < host->n_lines; k++) {
         const struct tbp_line *l = &host->lines[k];
         for (size_t i = 0; !l->is_derived && i < l->ev.n; i++) {
@@ -196,7 +202,8 @@ static struct tbp_made_stat made_double(enum tbp_made_key key, double v) {
     return (struct tbp_made_stat){.key = key, .type = TBP_STAT_DOUBLE, .d = v};
 }
 
-static void launch_line(const struct tbp_host *h, struct tbp_derive_plane *d, const struct device_launches *launches) {
+static void launch_line(const struct tbp_host *h, struct tbp_derive_plane *d,
+                        const struct device_launches *launches) {
     if (launches->at.n == 0)
         return;
     struct tbp_grow g;
@@ -208,11 +215,16 @@ static void launch_line(const struct tbp_host *h, struct tbp_derive_plane *d, co
             continue;
         struct tbp_str text = tbp_arena_cat(d->arena, TBP_STR("Launch Stats for "), name);
         struct tbp_grow_span span = {x->begin_ps, x->end_ps, true, x->group};
-        tbp_grow_add(&g, tbp_made_metas_ensure(&d->metas, text, TBP_STR_NONE), &span, (struct tbp_grow_scope){0}, 0);
+        tbp_grow_add(&g, tbp_made_metas_ensure(&d->metas, text, TBP_STR_NONE), &span,
+                     (struct tbp_grow_scope){0}, 0);
         struct tbp_grow_event *e = tbp_grow_last(&g, 0);
-        tbp_grow_stat(&g, e, (struct tbp_made_stat){TBP_MADE_NUM_LAUNCHES, TBP_STAT_INT64, {.i = (int64_t)x->count}});
+        tbp_grow_stat(&g, e,
+                      (struct tbp_made_stat){
+                          TBP_MADE_NUM_LAUNCHES, TBP_STAT_INT64, {.i = (int64_t)x->count}});
         tbp_grow_stat(&g, e, made_double(TBP_MADE_MAX_LAUNCH_TIME, (double)x->longest_ps / 1e6));
-        tbp_grow_stat(&g, e, made_double(TBP_MADE_AVG_LAUNCH_TIME, (double)(x->total_ps / (int64_t)x->count) / 1e6));
+        tbp_grow_stat(
+            &g, e,
+            made_double(TBP_MADE_AVG_LAUNCH_TIME, (double)(x->total_ps / (int64_t)x->count) / 1e6));
     }
     tbp_derive_plane_take(d, &g, 0);
 }
@@ -251,8 +263,8 @@ static void derive_gpus(struct tbp_host *h, const struct tbp_hlo_table *hlo, str
     tbp_vec_release(&scopes.parents);
 }
 
-int tbp_derive_lines(struct tbp_session *s, uint32_t host, struct tbp_arena *a, struct tbp_derived *out,
-                     struct tbp_error *err) {
+int tbp_derive_lines(struct tbp_session *s, uint32_t host, struct tbp_arena *a,
+                     struct tbp_derived *out, struct tbp_error *err) {
     struct tbp_host *h = tbp_session_host(s, host, err);
     if (!h)
         return tbp_cause(err, "while deriving lines");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the derivations of one plane share: its table of names, the lines made so far, ids. Internal to derived_*.c.
+ * What the derivations of one plane share: its table of names, the lines made so far, ids. Internal
+ * to derived_*.c.
  */
 #ifndef TBP_CONVERT_ANALYZE_DERIVED_PLANE_H
 #define TBP_CONVERT_ANALYZE_DERIVED_PLANE_H
@@ -50,8 +51,8 @@ struct tbp_scopes {
 
 void tbp_derive_plane_init(struct tbp_derive_plane *d, struct tbp_arena *a, struct tbp_plane *p,
                            struct tbp_derived_plane *out);
-/* Ends a growing line: it becomes a made line of the plane (unless empty), and takes over a line of the file that has
- * its id. display_id 0: none. */
+/* Ends a growing line: it becomes a made line of the plane (unless empty), and takes over a line of
+ * the file that has its id. display_id 0: none. */
 void tbp_derive_plane_take(struct tbp_derive_plane *d, struct tbp_grow *g, int64_t display_id);
 void tbp_derive_plane_finish(struct tbp_derive_plane *d);
 
@@ -62,10 +63,11 @@ struct tbp_framework_op {
     uint32_t *scopes;
 };
 struct tbp_framework_op tbp_framework_op_of(struct tbp_derive_plane *d, struct tbp_str text);
-void tbp_framework_op_add(const struct tbp_framework_op *op, const struct tbp_grow_span *s, struct tbp_grow *scope_line,
-                          struct tbp_grow *op_line);
+void tbp_framework_op_add(const struct tbp_framework_op *op, const struct tbp_grow_span *s,
+                          struct tbp_grow *scope_line, struct tbp_grow *op_line);
 
-void tbp_derive_gpu(struct tbp_derive_plane *d, const struct tbp_hlo_table *hlo, const struct tbp_scopes *scopes);
+void tbp_derive_gpu(struct tbp_derive_plane *d, const struct tbp_hlo_table *hlo,
+                    const struct tbp_scopes *scopes);
 void tbp_derive_tpu(struct tbp_derive_plane *d);
 
 #endif

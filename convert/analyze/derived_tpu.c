@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Derived lines of a TPU tensor core: framework name scopes and ops, source code, and rows of host offload transfers
- * paired from their start and done events. Rule 2.7 of the trace views.
+ * Derived lines of a TPU tensor core: framework name scopes and ops, source code, and rows of host
+ * offload transfers paired from their start and done events. Rule 2.7 of the trace views.
  */
 #include "convert/analyze/derived_plane.h"
 
@@ -32,10 +32,10 @@ struct row {
 struct tpu_walk {
     struct tbp_derive_plane *d;
     struct tbp_grow ops, name_scope, source;
-    struct op_facts *meta_facts;          /* of the metadata stats, by meta index */
-    struct tbp_strtab op_texts;           /* text -> framework */
+    struct op_facts *meta_facts; /* of the metadata stats, by meta index */
+    struct tbp_strtab op_texts;  /* text -> framework */
     TBP_VEC(struct tbp_framework_op) framework;
-    struct tbp_strtab offload_names;      /* name -> queues */
+    struct tbp_strtab offload_names; /* name -> queues */
     TBP_VEC(struct queue) queues;
     TBP_VEC(struct started) started;
     struct row *rows;
@@ -78,8 +78,12 @@ static bool group_of(const struct tbp_line *l, size_t i, int64_t *group) {
 /* ---- host offload ---- */
 
 static bool is_offload(struct tbp_str name, struct tbp_str display) {
-    static const char *const what[] = {"copy-start", "copy-done", "dynamic-slice-start", "dynamic-slice-done",
-                                       "dynamic-update-slice-start", "dynamic-update-slice-done"};
+    static const char *const what[] = {"copy-start",
+                                       "copy-done",
+                                       "dynamic-slice-start",
+                                       "dynamic-slice-done",
+                                       "dynamic-update-slice-start",
+                                       "dynamic-update-slice-done"};
     for (size_t i = 0; tbp_str_has(name, "S(5)") && i < sizeof what / sizeof *what; i++)
         if (tbp_str_has(display, what[i]))
             return true;
@@ -97,7 +101,8 @@ static struct tbp_str offload_name(struct tbp_arena *a, struct tbp_str display) 
     if (cut == display.n)
         cut = find_text(display, "-done");
     size_t dot = tbp_str_rfind(display, '.');
-    struct tbp_str number = dot < display.n ? tbp_str_sub(display, dot + 1, display.n) : TBP_STR("0");
+    struct tbp_str number =
+        dot < display.n ? tbp_str_sub(display, dot + 1, display.n) : TBP_STR("0");
     struct tbp_str stem = tbp_arena_cat(a, TBP_STR("offload-"), tbp_str_sub(display, 0, cut));
     return tbp_arena_cat(a, tbp_arena_cat(a, stem, TBP_STR(".")), number);
 }
@@ -116,39 +121,45 @@ static struct row *row_for(struct tpu_walk *w, uint64_t begin_ps, uint64_t end_p
     if (w->n_rows < OFFLOAD_ROWS_MAX) {
         struct row *r = &w->rows[w->n_rows];
         char *name = tbp_arena_printf(w->d->arena, "Host Offload Ops row %zu", w->n_rows);
-        tbp_grow_init(&r->line, false, tbp_line_id(TBP_LINE_OFFLOAD_FIRST + (int)w->n_rows), tbp_str_c(name));
+        tbp_grow_init(&r->line, false, tbp_line_id(TBP_LINE_OFFLOAD_FIRST + (int)w->n_rows),
+                      tbp_str_c(name));
         r->end_ps = end_ps;
         w->n_rows++;
     }
     return &w->rows[w->n_rows - 1];
 }
 
-static void copy_stat(struct tbp_grow *g, struct tbp_grow_event *e, const struct tbp_plane *p, uint32_t meta,
-                      enum tbp_stat_key key) {
+static void copy_stat(struct tbp_grow *g, struct tbp_grow_event *e, const struct tbp_plane *p,
+                      uint32_t meta, enum tbp_stat_key key) {
     struct tbp_stat st;
     if (!tbp_meta_stat(p, &p->metas[meta], key, &st))
         return;
     if (key == TBP_STAT_RAW_BYTES_ACCESSED)
         tbp_grow_stat(g, e,
-                      (struct tbp_made_stat){TBP_MADE_RAW_BYTES_ACCESSED, TBP_STAT_INT64, {.i = tbp_stat_i(&st)}});
+                      (struct tbp_made_stat){
+                          TBP_MADE_RAW_BYTES_ACCESSED, TBP_STAT_INT64, {.i = tbp_stat_i(&st)}});
     else
-        tbp_grow_stat(g, e, (struct tbp_made_stat){TBP_MADE_SHAPE_WITH_LAYOUT, TBP_STAT_STR, {.s = tbp_stat_s(&st)}});
+        tbp_grow_stat(g, e,
+                      (struct tbp_made_stat){
+                          TBP_MADE_SHAPE_WITH_LAYOUT, TBP_STAT_STR, {.s = tbp_stat_s(&st)}});
 }
 
-static void place(struct tpu_walk *w, struct tbp_str name, uint32_t first, uint32_t done, uint64_t begin_ps,
-                  uint64_t end_ps) {
+static void place(struct tpu_walk *w, struct tbp_str name, uint32_t first, uint32_t done,
+                  uint64_t begin_ps, uint64_t end_ps) {
     struct row *r = row_for(w, begin_ps, end_ps);
     if (end_ps > r->end_ps)
         r->end_ps = end_ps;
     struct tbp_grow_span s = {.begin_ps = begin_ps, .end_ps = end_ps};
-    tbp_grow_add(&r->line, tbp_made_metas_new(&w->d->metas, name), &s, (struct tbp_grow_scope){0}, 0);
+    tbp_grow_add(&r->line, tbp_made_metas_new(&w->d->metas, name), &s, (struct tbp_grow_scope){0},
+                 0);
     struct tbp_grow_event *e = tbp_grow_last(&r->line, 0);
     tbp_grow_stat(&r->line, e, (struct tbp_made_stat){TBP_MADE_ASYNC, TBP_STAT_INT64, {.i = 1}});
     copy_stat(&r->line, e, w->d->plane, done, TBP_STAT_RAW_BYTES_ACCESSED);
     copy_stat(&r->line, e, w->d->plane, first, TBP_STAT_SHAPE_WITH_LAYOUT);
 }
 
-static void take_offload(struct tpu_walk *w, uint32_t meta, struct tbp_str display, const struct tbp_grow_span *s) {
+static void take_offload(struct tpu_walk *w, uint32_t meta, struct tbp_str display,
+                         const struct tbp_grow_span *s) {
     struct tbp_str name = offload_name(w->d->arena, display);
     uint32_t q = tbp_strtab_put(&w->offload_names, name);
     if (q == w->queues.n)
@@ -206,8 +217,8 @@ static void walk_events(struct tpu_walk *w) {
     TBP_VEC(struct tbp_derive_event) events = {0};
     for (size_t k = 0; k < p->n_lines; k++)
         for (size_t i = 0; i < p->lines[k].ev.n; i++)
-            *tbp_vec_push(&events) = (struct tbp_derive_event){p->lines[k].ev.start_ps[i], p->lines[k].ev.dur_ps[i],
-                                                               (uint32_t)k, (uint32_t)i};
+            *tbp_vec_push(&events) = (struct tbp_derive_event){
+                p->lines[k].ev.start_ps[i], p->lines[k].ev.dur_ps[i], (uint32_t)k, (uint32_t)i};
     tbp_derive_sort(events.at, events.n);
     for (size_t i = 0; i < events.n; i++)
         add_event(w, &events.at[i]);
@@ -219,7 +230,8 @@ void tbp_derive_tpu(struct tbp_derive_plane *d) {
     w->d = d;
     w->rows = TBP_NEW_N(d->arena, struct row, OFFLOAD_ROWS_MAX);
     tbp_grow_init(&w->ops, false, tbp_line_id(TBP_LINE_FRAMEWORK_OPS), TBP_STR("Framework Ops"));
-    tbp_grow_init(&w->name_scope, false, tbp_line_id(TBP_LINE_NAME_SCOPE), TBP_STR("Framework Name Scope"));
+    tbp_grow_init(&w->name_scope, false, tbp_line_id(TBP_LINE_NAME_SCOPE),
+                  TBP_STR("Framework Name Scope"));
     tbp_grow_init(&w->source, false, tbp_line_id(TBP_LINE_SOURCE), TBP_STR("Source code"));
     w->name_scope.below[0] = &w->ops;
     read_metas(w);

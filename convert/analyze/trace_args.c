@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Arguments and flows of one event as the trace viewers see them; see trace_model.h.
- * Hot path: every shown event passes here once; about 10 ns per stat. Stats are decoded straight from the wire bytes,
- * since references must stay numbers of metadata entries (whose texts the tools have prepared).
+ * Hot path: every shown event passes here once; about 10 ns per stat. Stats are decoded straight
+ * from the wire bytes, since references must stay numbers of metadata entries (whose texts the
+ * tools have prepared).
  */
 #include "convert/analyze/trace_model.h"
 #include "schemas/xplane_fields.h"
 
 #include <string.h>
 
-enum { RUN_ID_BITS = 27, FLOW_IN = 1, FLOW_OUT = 2, FLOW_ID_BITS = 56, CONTEXT_GPU_LAUNCH = 9, CONTEXTS = 18 };
+enum {
+    RUN_ID_BITS = 27,
+    FLOW_IN = 1,
+    FLOW_OUT = 2,
+    FLOW_ID_BITS = 56,
+    CONTEXT_GPU_LAUNCH = 9,
+    CONTEXTS = 18
+};
 
 void tbp_trace_args_release(struct tbp_trace_args *a) {
     tbp_vec_release(&a->at);
@@ -37,7 +45,8 @@ static struct tbp_wire body_of(const struct tbp_line *l, size_t i) {
 }
 
 /* See trace_model.h. */
-bool tbp_trace_decode(const struct tbp_trace_plane *p, struct tbp_wire w, struct tbp_trace_arg *out) {
+bool tbp_trace_decode(const struct tbp_trace_plane *p, struct tbp_wire w,
+                      struct tbp_trace_arg *out) {
     *out = (struct tbp_trace_arg){.type = TBP_STAT_NONE};
     struct tbp_wire_field f;
     int got;
@@ -53,7 +62,8 @@ bool tbp_trace_decode(const struct tbp_trace_plane *p, struct tbp_wire w, struct
         } else if (f.type == TBP_WIRE_VARINT && f.number == TBP_XSTAT_REF) {
             out->type = TBP_STAT_REF;
             out->ref = tbp_plane_stat_meta_index(p->plane, (int64_t)f.value);
-        } else if (f.type == TBP_WIRE_BYTES && (f.number == TBP_XSTAT_STR || f.number == TBP_XSTAT_BYTES)) {
+        } else if (f.type == TBP_WIRE_BYTES &&
+                   (f.number == TBP_XSTAT_STR || f.number == TBP_XSTAT_BYTES)) {
             out->type = f.number == TBP_XSTAT_STR ? TBP_STAT_STR : TBP_STAT_BYTES;
             out->s = tbp_wire_str(f.bytes);
         } else if (f.type == TBP_WIRE_FIXED64 && f.number == TBP_XSTAT_DOUBLE) {
@@ -85,7 +95,8 @@ static struct pending pending_of(const struct tbp_trace_line *tl, size_t i) {
         p.group_value = l->ev.group[i];
     if (flags & TBP_EVENT_STEP_NAMED) {
         int64_t group = 0;
-        p.step_name = tbp_event_group(l, i, &group) && tbp_host_group_name(tl->plane->plane->host, group, &p.step_text);
+        p.step_name = tbp_event_group(l, i, &group) &&
+                      tbp_host_group_name(tl->plane->plane->host, group, &p.step_text);
     }
     if (tl->plane->links.rewrites) {
         enum tbp_event_kind kind = tbp_event_kind_at(l, i);
@@ -130,7 +141,8 @@ size_t tbp_trace_repaired_details(struct tbp_str s, char *to) {
     return in_value ? put(to, n, tail) : n;
 }
 
-/* The text must not move while its event is used, so only the first value of an event is repaired. */
+/* The text must not move while its event is used, so only the first value of an event is repaired.
+ */
 static void repair_details(struct tbp_trace_args *out, struct tbp_trace_arg *a) {
     if (a->type != TBP_STAT_STR || out->text.n || !tbp_str_has(a->s, "shm:"))
         return;
@@ -143,9 +155,14 @@ static void repair_details(struct tbp_trace_args *out, struct tbp_trace_arg *a) 
 static bool adjust(const struct tbp_trace_plane *p, struct tbp_trace_arg *a, struct pending *set,
                    struct tbp_trace_args *out) {
     switch (p->keys[a->key].what) {
-    case TBP_TRACE_HIDDEN: return false;
-    case TBP_TRACE_GROUP_ID: set_int(a, &set->group, set->group_value); break;
-    case TBP_TRACE_IS_EAGER: set_int(a, &set->eager, set->eager_value); break;
+    case TBP_TRACE_HIDDEN:
+        return false;
+    case TBP_TRACE_GROUP_ID:
+        set_int(a, &set->group, set->group_value);
+        break;
+    case TBP_TRACE_IS_EAGER:
+        set_int(a, &set->eager, set->eager_value);
+        break;
     case TBP_TRACE_RUN_ID:
         if (a->type == TBP_STAT_INT64 || a->type == TBP_STAT_UINT64)
             set_int(a, &set->run_id, a->i & ((1 << RUN_ID_BITS) - 1));
@@ -163,13 +180,14 @@ static bool adjust(const struct tbp_trace_plane *p, struct tbp_trace_arg *a, str
         if (p->repairs_details)
             repair_details(out, a);
         break;
-    default: break;
+    default:
+        break;
     }
     return a->type != TBP_STAT_NONE;
 }
 
-static struct tbp_trace_arg *append(struct tbp_trace_args *out, const struct tbp_trace_plane *p, enum tbp_made_key key,
-                                    enum tbp_stat_type type) {
+static struct tbp_trace_arg *append(struct tbp_trace_args *out, const struct tbp_trace_plane *p,
+                                    enum tbp_made_key key, enum tbp_stat_type type) {
     struct tbp_trace_arg *a = tbp_vec_push(&out->at);
     *a = (struct tbp_trace_arg){.key = p->made_keys + (uint32_t)key, .type = (uint8_t)type};
     return a;
@@ -188,7 +206,8 @@ static void append_rest(const struct tbp_trace_line *l, size_t i, const struct p
     if (set->eager)
         append(out, p, TBP_MADE_IS_EAGER, TBP_STAT_INT64)->i = set->eager_value;
     int64_t group;
-    if (!p->as_in_file && (l->line->ev.flags[i] & TBP_EVENT_INHERITED) && tbp_event_group(l->line, i, &group))
+    if (!p->as_in_file && (l->line->ev.flags[i] & TBP_EVENT_INHERITED) &&
+        tbp_event_group(l->line, i, &group))
         append(out, p, TBP_MADE_GROUP_ID, TBP_STAT_INT64)->i = group;
 }
 
@@ -196,7 +215,8 @@ static void made_args(const struct tbp_trace_line *l, size_t i, struct tbp_trace
     const struct tbp_made_line *m = l->made;
     if (m->line.ev.flags[i] & TBP_EVENT_GROUPED)
         append(out, l->plane, TBP_MADE_GROUP_ID, TBP_STAT_INT64)->i = m->line.ev.group[i];
-    for (uint32_t k = m->first_stat ? m->first_stat[i] : 0; m->first_stat && k < m->first_stat[i + 1]; k++) {
+    for (uint32_t k = m->first_stat ? m->first_stat[i] : 0;
+         m->first_stat && k < m->first_stat[i + 1]; k++) {
         struct tbp_trace_arg *a = append(out, l->plane, m->stats[k].key, m->stats[k].type);
         if (m->stats[k].type == TBP_STAT_STR)
             a->s = m->stats[k].s;
@@ -278,7 +298,8 @@ static bool file_flow(const struct tbp_trace_line *l, size_t i, uint64_t *flow) 
         return false;
     struct tbp_stat_iter it = tbp_stat_iter_event(l->line, i);
     for (struct tbp_stat st; tbp_stat_next(&it, &st);)
-        if (st.meta->key == TBP_STAT_FLOW && (st.type == TBP_STAT_INT64 || st.type == TBP_STAT_UINT64)) {
+        if (st.meta->key == TBP_STAT_FLOW &&
+            (st.type == TBP_STAT_INT64 || st.type == TBP_STAT_UINT64)) {
             *flow = st.u;
             found = true;
         }
@@ -290,7 +311,8 @@ static bool meta_flow(const struct tbp_trace_line *l, size_t i, uint64_t *flow) 
     bool found = false;
     for (uint32_t k = 0; m->has_special && k < m->n_args; k++) {
         const struct tbp_trace_arg *a = &m->args[k];
-        if (l->plane->keys[a->key].what == TBP_TRACE_FLOW && (a->type == TBP_STAT_INT64 || a->type == TBP_STAT_UINT64)) {
+        if (l->plane->keys[a->key].what == TBP_TRACE_FLOW &&
+            (a->type == TBP_STAT_INT64 || a->type == TBP_STAT_UINT64)) {
             *flow = a->u;
             found = true;
         }

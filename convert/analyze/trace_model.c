@@ -9,9 +9,15 @@
 
 #include <string.h>
 
-enum { FIRST_DEVICE_PID = 1, LAST_DEVICE_PID = 500, FIRST_CUSTOM_PID = 501, HOST_PID = 701, HOST_PID_OLD = 501 };
-/* Beyond this many nanoseconds a time in picoseconds does not fit 63 bits: it counts from the epoch, not from the start
- * of the profile. */
+enum {
+    FIRST_DEVICE_PID = 1,
+    LAST_DEVICE_PID = 500,
+    FIRST_CUSTOM_PID = 501,
+    HOST_PID = 701,
+    HOST_PID_OLD = 501
+};
+/* Beyond this many nanoseconds a time in picoseconds does not fit 63 bits: it counts from the
+ * epoch, not from the start of the profile. */
 #define EPOCH_NS (INT64_MAX / 1000)
 
 struct build {
@@ -63,9 +69,10 @@ static void set_key(struct tbp_trace_key *k, struct tbp_str name) {
     k->what = what_of(name);
 }
 
-/* Old names of NVIDIA planes, told by their new ones (repair): stat `level 0` is tf_op, `shm:` static shared memory. */
-static void repair_key(const struct build *b, const struct tbp_plane *p, const struct tbp_stat_meta *m,
-                       struct tbp_trace_key *k) {
+/* Old names of NVIDIA planes, told by their new ones (repair): stat `level 0` is tf_op, `shm:`
+ * static shared memory. */
+static void repair_key(const struct build *b, const struct tbp_plane *p,
+                       const struct tbp_stat_meta *m, struct tbp_trace_key *k) {
     if (m->key == TBP_STAT_LEVEL_0 && !tbp_plane_has_stat(p, TBP_STAT_TF_OP))
         set_key(k, TBP_STR("tf_op"));
     if (!tbp_str_has(m->name, "shm:"))
@@ -85,7 +92,8 @@ static void build_keys(const struct build *b, struct tbp_trace_plane *out) {
         set_key(k, p->stat_metas[i].name);
         if (out->repairs_details)
             repair_key(b, p, &p->stat_metas[i], k);
-        bool was_internal = k->what == TBP_TRACE_KERNEL_DETAILS || p->stat_metas[i].key == TBP_STAT_LEVEL_0;
+        bool was_internal =
+            k->what == TBP_TRACE_KERNEL_DETAILS || p->stat_metas[i].key == TBP_STAT_LEVEL_0;
         if (b->semantics == TBP_SEMANTICS_TF && was_internal)
             k->what = TBP_TRACE_HIDDEN;
     }
@@ -110,13 +118,15 @@ static bool is_hidden_kind(enum tbp_event_kind kind) {
     case TBP_EVENT_MAP_BATCH_PRODUCE:
     case TBP_EVENT_MAP_BATCH_CONSUME:
     case TBP_EVENT_PARSE_PRODUCE:
-    case TBP_EVENT_PARSE_CONSUME: return true;
-    default: return false;
+    case TBP_EVENT_PARSE_CONSUME:
+        return true;
+    default:
+        return false;
     }
 }
 
-static void build_meta_args(const struct build *b, const struct tbp_trace_plane *p, const struct tbp_meta *m,
-                            struct tbp_trace_meta *out) {
+static void build_meta_args(const struct build *b, const struct tbp_trace_plane *p,
+                            const struct tbp_meta *m, struct tbp_trace_meta *out) {
     if (!m->has_stats)
         return;
     TBP_VEC(struct tbp_trace_arg) args = {0};
@@ -124,14 +134,16 @@ static void build_meta_args(const struct build *b, const struct tbp_trace_plane 
     struct tbp_wire_field f;
     while (tbp_wire_next(&w, &f) > 0) {
         struct tbp_trace_arg *a = tbp_vec_push(&args);
-        bool take = f.number == TBP_XEVENTMETA_STATS && f.type == TBP_WIRE_BYTES && tbp_trace_decode(p, f.bytes, a);
-        enum tbp_trace_what what = take ? (enum tbp_trace_what)p->keys[a->key].what : TBP_TRACE_HIDDEN;
+        bool take = f.number == TBP_XEVENTMETA_STATS && f.type == TBP_WIRE_BYTES &&
+                    tbp_trace_decode(p, f.bytes, a);
+        enum tbp_trace_what what =
+            take ? (enum tbp_trace_what)p->keys[a->key].what : TBP_TRACE_HIDDEN;
         if (what == TBP_TRACE_HIDDEN || a->type == TBP_STAT_NONE) {
             args.n--;
             continue;
         }
-        out->has_special |= what == TBP_TRACE_GROUP_ID || what == TBP_TRACE_FLOW || what == TBP_TRACE_ASYNC ||
-                            what == TBP_TRACE_STEP_NAME;
+        out->has_special |= what == TBP_TRACE_GROUP_ID || what == TBP_TRACE_FLOW ||
+                            what == TBP_TRACE_ASYNC || what == TBP_TRACE_STEP_NAME;
     }
     struct tbp_trace_arg *kept = TBP_NEW_N(b->arena, struct tbp_trace_arg, args.n);
     if (args.n)
@@ -141,11 +153,13 @@ static void build_meta_args(const struct build *b, const struct tbp_trace_plane 
     tbp_vec_release(&args);
 }
 
-static void build_metas(const struct build *b, const struct tbp_derived_plane *d, struct tbp_trace_plane *out) {
+static void build_metas(const struct build *b, const struct tbp_derived_plane *d,
+                        struct tbp_trace_plane *out) {
     const struct tbp_plane *p = out->plane;
     out->metas = TBP_NEW_N(b->arena, struct tbp_trace_meta, p->n_metas);
     for (size_t i = 0; i < p->n_metas; i++) {
-        struct tbp_str display = d && d->displays && d->displays[i].n ? d->displays[i] : p->metas[i].display;
+        struct tbp_str display =
+            d && d->displays && d->displays[i].n ? d->displays[i] : p->metas[i].display;
         struct tbp_trace_meta *m = &out->metas[i];
         m->full_name = p->metas[i].name;
         m->has_long_name = display.n > 0;
@@ -155,6 +169,7 @@ static void build_metas(const struct build *b, const struct tbp_derived_plane *d
     }
     if (!d)
         return;
+    out->n_made_metas = d->n_metas;
     out->made_metas = TBP_NEW_N(b->arena, struct tbp_trace_meta, d->n_metas);
     for (size_t i = 0; i < d->n_metas; i++) {
         const struct tbp_made_meta *made = &d->metas[i];
@@ -177,22 +192,25 @@ static uint64_t epoch_shift(struct build *b, const struct tbp_line *l) {
     return 0 - (uint64_t)b->epoch_ns * 1000;
 }
 
-static void add_line(struct build *b, struct tbp_trace_plane *p, const struct tbp_line *l, int64_t display_id,
-                     struct tbp_trace_line made) {
+static void add_line(struct build *b, struct tbp_trace_plane *p, const struct tbp_line *l,
+                     int64_t display_id, struct tbp_trace_line made) {
     made.plane = p;
     made.line = l;
     made.tid = (uint32_t)(display_id ? display_id : l->id);
-    made.sort_index = made.tid;
+    bool by_order = b->semantics == TBP_SEMANTICS_TF && tbp_is_host_plane(p->plane->name);
+    made.sort_index = by_order ? (uint32_t)p->n_lines + 1 : made.tid;
     made.shift_ps += epoch_shift(b, l);
     p->lines[p->n_lines++] = made;
 }
 
-static void build_lines(struct build *b, const struct tbp_derived_plane *d, struct tbp_trace_plane *out) {
+static void build_lines(struct build *b, const struct tbp_derived_plane *d,
+                        struct tbp_trace_plane *out) {
     const struct tbp_plane *p = out->plane;
     out->lines = TBP_NEW_N(b->arena, struct tbp_trace_line, p->n_lines + (d ? d->n_lines : 0));
     for (size_t i = 0; i < p->n_lines; i++) {
         const struct tbp_line *l = &p->lines[i];
-        const struct tbp_taken_line *taken = d && d->taken && d->taken[i].name.n ? &d->taken[i] : NULL;
+        const struct tbp_taken_line *taken =
+            d && d->taken && d->taken[i].name.n ? &d->taken[i] : NULL;
         if (d && d->drops_empty_lines && l->ev.n == 0)
             continue;
         if (out->as_in_file && l->is_derived && l->ev.n && (l->ev.flags[0] & TBP_EVENT_MADE))
@@ -204,7 +222,8 @@ static void build_lines(struct build *b, const struct tbp_derived_plane *d, stru
         add_line(b, out, l, d && d->display_ids ? d->display_ids[i] : l->display_id, made);
     }
     for (size_t i = 0; d && i < d->n_lines; i++) {
-        struct tbp_trace_line made = {.made = &d->lines[i], .metas = out->made_metas, .name = d->lines[i].line.name};
+        struct tbp_trace_line made = {
+            .made = &d->lines[i], .metas = out->made_metas, .name = d->lines[i].line.name};
         add_line(b, out, &d->lines[i].line, d->lines[i].line.display_id, made);
     }
 }
@@ -248,7 +267,8 @@ static size_t add_devices(struct build *b, bool (*is_kind)(struct tbp_str name),
 
 static int by_name(const void *x, const void *y, void *ctx) {
     (void)ctx;
-    return tbp_str_cmp((*(const struct tbp_plane *const *)x)->name, (*(const struct tbp_plane *const *)y)->name);
+    return tbp_str_cmp((*(const struct tbp_plane *const *)x)->name,
+                       (*(const struct tbp_plane *const *)y)->name);
 }
 
 /* Host planes by name. */
@@ -262,7 +282,8 @@ static size_t host_planes(const struct build *b, const struct tbp_plane **out) {
 }
 
 static void add_static_planes(struct build *b) {
-    const struct tbp_plane **hosts = TBP_NEW_N(b->arena, const struct tbp_plane *, b->host->n_planes);
+    const struct tbp_plane **hosts =
+        TBP_NEW_N(b->arena, const struct tbp_plane *, b->host->n_planes);
     const struct tbp_plane *first = tbp_host_plane(b->host, TBP_HOST_PLANE);
     const bool old = b->semantics == TBP_SEMANTICS_TF && b->host->was_grouped;
     const uint32_t pid = old ? HOST_PID_OLD : HOST_PID;
@@ -280,7 +301,8 @@ static void add_static_planes(struct build *b) {
 }
 
 static void add_stream_planes(struct build *b) {
-    const struct tbp_plane **hosts = TBP_NEW_N(b->arena, const struct tbp_plane *, b->host->n_planes);
+    const struct tbp_plane **hosts =
+        TBP_NEW_N(b->arena, const struct tbp_plane *, b->host->n_planes);
     size_t n = host_planes(b, hosts);
     for (size_t i = 0; i < n; i++)
         add_plane(b, hosts[i], HOST_PID + (uint32_t)i);
@@ -301,8 +323,8 @@ static void find_epoch(struct build *b) {
         }
 }
 
-int tbp_trace_build(struct tbp_session *s, uint32_t host, enum tbp_trace_view view, struct tbp_arena *a,
-                    struct tbp_trace *out, struct tbp_error *err) {
+int tbp_trace_build(struct tbp_session *s, uint32_t host, enum tbp_trace_view view,
+                    struct tbp_arena *a, struct tbp_trace *out, struct tbp_error *err) {
     struct build b = {.arena = a, .view = view, .semantics = tbp_session_semantics(s), .out = out};
     b.host = tbp_session_host(s, host, err);
     if (!b.host)

@@ -13,6 +13,7 @@ const struct tbp_tool *const tbp_tools[] = {
     &tbp_tool_framework_op_stats,
     &tbp_tool_kernel_stats,
     &tbp_tool_memory_profile,
+    &tbp_tool_trace_viewer,
     NULL,
 };
 
