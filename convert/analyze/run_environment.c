@@ -75,7 +75,7 @@ void tbp_device_caps_read(struct tbp_device_caps *c, const struct tbp_plane *pla
             read_cap(c, &s);
         }
     }
-    if (semantics != TBP_SEMANTICS_OFFICIAL && c->vendor_text.n == 0 &&
+    if (semantics == TBP_SEMANTICS_REPAIR && c->vendor_text.n == 0 &&
         tbp_is_gpu_plane(plane->name)) {
         c->vendor_text = TBP_STR("Nvidia"); /* written before vendors were */
         c->vendor_repaired = true;

@@ -159,9 +159,13 @@ static void put_tip(struct tbp_gviz *g, const struct overview *o, const char *ty
 
 static void put_tips(struct tbp_gviz *g, const struct overview *o) {
     enum tbp_hardware hw = hardware_word(o->page.in.env);
-    const char *device = tbp_hardware_text(hw),
-               *ops = hw == TBP_HARDWARE_TPU ? "op_profile" : "framework_op_stats";
+    const char *device = tbp_hardware_text(hw);
     const char *timeline = hw == TBP_HARDWARE_TPU ? "TPU core" : device;
+    const char *ops = "framework_op_stats";
+    if (hw == TBP_HARDWARE_TPU)
+        ops = "op_profile";
+    else if (is_legacy(o) && tbp_session_semantics(o->page.session) == TBP_SEMANTICS_TF)
+        ops = "tensorflow_stats"; /* as TensorFlow called it */
     struct tbp_arena *a = o->page.arena;
     put_tip(g, o, "faq", TBP_TIP_FAQ, TBP_TIP_WORD_FAQ);
     put_tip(g, o, "host", TBP_TIP_INPUT, TBP_TIP_WORD_HOST);
