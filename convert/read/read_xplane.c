@@ -254,7 +254,7 @@ static size_t count_line(struct reading *r, struct tbp_wire w, bool is_cut, stru
     while (tbp_walk_next(&walk, &f, &event_cut)) {
         switch (f.number) {
         case TBP_XLINE_EVENTS:
-            n += !event_cut;
+            n++;
             break;
         case TBP_XLINE_ID:
             head->id = (int64_t)f.value;
@@ -275,12 +275,9 @@ static size_t count_line(struct reading *r, struct tbp_wire w, bool is_cut, stru
             head->display_name = tbp_wire_str(f.bytes);
             break;
         }
-        if (event_cut) { /* the last event is not whole: it is lost, and the ledger says so */
-            ledger->events_read++;
-            ledger->events_dropped++;
-            tbp_ledger_count(ledger, TBP_LEDGER_EVENT_DROPPED, 1, offset_in(r, f.bytes.at));
-        }
     }
+    ledger->events_read += walk.n_lost;
+    ledger->events_dropped += walk.n_lost;
     *stop = walk.w.at;
     return n;
 }
@@ -442,7 +439,7 @@ static void read_events(struct line_reading *lr, struct pending_line *pl) {
     bool is_cut;
     size_t k = 0;
     while (k < pl->n_events && tbp_walk_next(&walk, &f, &is_cut)) {
-        if (f.number != TBP_XLINE_EVENTS || is_cut)
+        if (f.number != TBP_XLINE_EVENTS)
             continue;
         lr->ledger.events_read++;
         if (read_event(lr, f.bytes, &row)) {

@@ -81,7 +81,7 @@ static bool resume(struct tbp_walk *walk) {
 static bool cut_child(struct tbp_walk *walk, struct tbp_wire_field *f) {
     struct tbp_wire w = walk->w;
     uint64_t n;
-    if (!walk->shape->child || *w.at != walk->shape->child_key)
+    if (!walk->shape->child || !walk->shape->child->child || *w.at != walk->shape->child_key)
         return false;
     w.at++;
     if (tbp_wire_varint(&w, &n) || n <= (uint64_t)(w.end - w.at) || w.at == w.end)
@@ -126,6 +126,7 @@ int tbp_walk_next(struct tbp_walk *walk, struct tbp_wire_field *f, bool *is_cut)
             *is_cut = true;
             return 1;
         }
+        walk->n_lost += walk->shape->child && *start == walk->shape->child_key;
         if (!resume(walk))
             return 0;
     }

@@ -26,11 +26,13 @@ struct tbp_walk {
     struct tbp_ledger *ledger;
     uint64_t *budget;
     bool is_cut; /* the message ends where its parent's bytes end, not where its length says */
+    uint64_t n_lost; /* children skipped since they could not be read */
     bool stopped; /* ended early at bytes which cannot belong to it */
 };
 
 /* 1: f is the next known field; 0: end. Fields of unknown number are counted and skipped. A nested child that runs
- * past the end is handed out cut (f->bytes then ends with the message) with *is_cut set. A known number with another
+ * past the end is handed out cut (f->bytes then ends with the message) with *is_cut set, if it may hold children of its
+ * own worth saving; else it is lost and the walk goes on with the next that looks whole. A known number with another
  * wire type ends the walk (stopped; w.at there). */
 int tbp_walk_next(struct tbp_walk *walk, struct tbp_wire_field *f, bool *is_cut);
 

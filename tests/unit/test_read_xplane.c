@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The xplane reader on small spaces built field by field, whole and damaged.
+ */
+#include "convert/model/stats.h"
+#include "convert/read/reader.h"
+#include "schemas/xplane_fields.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- building ---- */
+static void put_map_entry(struct tbp_wire_out *o, uint32_t field, uint64_t id, const char *name) {
+    size_t entry = tbp_wire_begin(o, field);
+    tbp_wire_put_u64(o, TBP_MAP_KEY, id);
+    size_t value = tbp_wire_begin(o, TBP_MAP_VALUE);
+    tbp_wire_put_u64(o, 1, id);
+    tbp_wire_put_str(o, 2, tbp_str_c(name));
+    tbp_wire_end(o, value);
+    tbp_wire_end(o, entry);
+}
+
+static void put_event(struct tbp_wire_out *o, uint64_t id, uint64_t offset_ps, uint64_t dur_ps, uint64_t stat,
+                      int64_t value) {
+    size_t ev = tbp_wire_begin(o, TBP_XLINE_EVENTS);
+    tbp_wire_put_u64(o, TBP_XEVENT_METADATA_ID, id);
+    tbp_wire_put_u64(o, TBP_XEVENT_OFFSET_PS, offset_ps);
+    tbp_wire_put_u64(o, TBP_XEVENT_DURATION_PS, dur_ps);
+    if (stat) {
+        size_t st = tbp_wire_begin(o, TBP_XEVENT_STATS);
+        tbp_wire_put_u64(o, TBP_XSTAT_METADATA_ID, stat);
+        tbp_wire_put_u64(o, TBP_XSTAT_INT64, (uint64_t)value);
+        tbp_wire_end(o, st);
+    }
+    tbp_wire_end(o, ev);
+}
+
+/* A plane with one line of n events (1 ns each, every 10 ns, stat group_id = index), metadata behind the line. */
+static void put_plane(struct tbp_wire_out *o, const char *name, unsigned n) {
+    size_t plane = tbp_wire_begin(o, TBP_XSPACE_PLANES);
+    tbp_wire_put_str(o, TBP_XPLANE_NAME, tbp_str_c(name));
+    size_t line = tbp_wire_begin(o, TBP_XPLANE_LINES);
+    tbp_wire_put_u64(o, TBP_XLINE_ID, 7);
+    for (unsigned i = 0; i < n; i++)
+        put_event(o, 1, i * 10000u, 1000, 1, i);
+    tbp_wire_put_u64(o, TBP_XLINE_TIMESTAMP_NS, 5); /* behind the events: legal */
+    tbp_wire_end(o, line);
+    put_map_entry(o, TBP_XPLANE_EVENT_METADATA, 1, "work");
+    put_map_entry(o, TBP_XPLANE_STAT_METADATA, 1, "group_id");
+    tbp_wire_end(o, plane);
+}
+
+static int read_bytes(struct tbp_host *h, const void *p, size_t n, struct tbp_error *err) {
+    char path[] = "/tmp/tbprof_xplane_XXXXXX";
+    int fd = mkstemp(path);
+    cr_assert_eq(write(fd, p, n), (ssize_t)n);
+    close(fd);
+    int status = tbp_read_host(h, path, TBP_STR("h"), NULL, NULL, err);
+    unlink(path);
+    return status;
+}
+
+static void assert_ledger_adds_up(const struct tbp_host *h) {
+    const struct tbp_ledger *l = &h->ledger;
+    cr_assert_eq(l->events_read,
+                 l->events_emitted + l->events_merged + l->events_quarantined + l->events_dropped);
+}
+
+/* ---- whole files ---- */
+Test(read_xplane, metadata_and_timestamp_may_stand_behind_the_events) {
+    struct tbp_wire_out o = {0};
+    struct tbp_host h;
+    put_plane(&o, "/host:CPU", 3);
+    cr_assert_eq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
+    const struct tbp_line *l = &h.planes[0].lines[0];
+    cr_assert_eq(l->ev.n, 3);
+    cr_assert_eq(l->ev.start_ps[2], 5000 + 20000);
+    cr_assert_eq(l->ev.dur_ps[2], 1000);
+    cr_assert(tbp_str_is(tbp_event_name(l, 2), "work"));
+    int64_t group;
+    cr_assert(tbp_event_group(l, 2, &group));
+    cr_assert_eq(group, 2);
+    cr_assert(tbp_ledger_is_clean(&h.ledger));
+    assert_ledger_adds_up(&h);
+    tbp_host_release(&h);
+    tbp_wire_out_release(&o);
+}
+
+Test(read_xplane, nothing_is_a_valid_empty_profile) {
+    struct tbp_host h;
+    cr_assert_eq(read_bytes(&h, "", 0, NULL), TBP_OK);
+    cr_assert_eq(h.n_planes, 0);
+    tbp_host_release(&h);
+}
+
+Test(read_xplane, dangling_ids_keep_the_event_without_name) {
+    struct tbp_wire_out o = {0};
+    size_t plane = tbp_wire_begin(&o, TBP_XSPACE_PLANES);
+    size_t line = tbp_wire_begin(&o, TBP_XPLANE_LINES);
+    put_event(&o, 99, 0, 1, 42, 7);
+    tbp_wire_end(&o, line);
+    tbp_wire_end(&o, plane);
+    struct tbp_host h;
+    cr_assert_eq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
+    const struct tbp_line *l = &h.planes[0].lines[0];
+    cr_assert_eq(l->ev.n, 1);
+    cr_assert_eq(tbp_event_name(l, 0).n, 0);
+    struct tbp_stat_iter it = tbp_stat_iter_event(l, 0);
+    struct tbp_stat st;
+    cr_assert(tbp_stat_next(&it, &st));
+    cr_assert_eq(st.meta->name.n, 0);
+    cr_assert_eq(tbp_stat_i(&st), 7);
+    cr_assert_eq(h.ledger.count[TBP_LEDGER_DANGLING_EVENT_ID], 1);
+    cr_assert_eq(h.ledger.count[TBP_LEDGER_DANGLING_STAT_ID], 1);
+    tbp_host_release(&h);
+    tbp_wire_out_release(&o);
+}
+
+Test(read_xplane, wide_groups_are_decoded_from_the_stat) {
+    struct tbp_wire_out o = {0};
+    size_t plane = tbp_wire_begin(&o, TBP_XSPACE_PLANES);
+    size_t line = tbp_wire_begin(&o, TBP_XPLANE_LINES);
+    put_event(&o, 1, 0, 1, 1, INT64_C(1) << 40);
+    put_event(&o, 1, 0, 1, 1, INT32_MIN);
+    tbp_wire_end(&o, line);
+    put_map_entry(&o, TBP_XPLANE_STAT_METADATA, 1, "group_id");
+    tbp_wire_end(&o, plane);
+    struct tbp_host h;
+    cr_assert_eq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
+    int64_t group;
+    cr_assert(tbp_event_group(&h.planes[0].lines[0], 0, &group));
+    cr_assert_eq(group, INT64_C(1) << 40);
+    cr_assert(tbp_event_group(&h.planes[0].lines[0], 1, &group));
+    cr_assert_eq(group, INT32_MIN);
+    tbp_host_release(&h);
+    tbp_wire_out_release(&o);
+}
+
+Test(read_xplane, negative_times_and_ids_are_kept_and_counted) {
+    struct tbp_wire_out o = {0};
+    size_t plane = tbp_wire_begin(&o, TBP_XSPACE_PLANES);
+    size_t line = tbp_wire_begin(&o, TBP_XPLANE_LINES);
+    put_event(&o, UINT64_MAX, (uint64_t)-1000, 10, 0, 0);
+    tbp_wire_end(&o, line);
+    put_map_entry(&o, TBP_XPLANE_EVENT_METADATA, UINT64_MAX, "minus one");
+    tbp_wire_end(&o, plane);
+    struct tbp_host h;
+    cr_assert_eq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
+    cr_assert_eq(tbp_event_offset(&h.planes[0].lines[0], 0), -1000);
+    cr_assert(tbp_str_is(tbp_event_name(&h.planes[0].lines[0], 0), "minus one"));
+    cr_assert_eq(h.ledger.count[TBP_LEDGER_NEGATIVE_TIME], 1);
+    tbp_host_release(&h);
+    tbp_wire_out_release(&o);
+}
+
+/* ---- damage ---- */
+Test(read_xplane, every_cut_keeps_the_planes_before_it) {
+    struct tbp_wire_out o = {0};
+    put_plane(&o, "first", 20);
+    size_t first_end = o.n;
+    put_plane(&o, "second", 20);
+    for (size_t n = first_end; n < o.n; n++) {
+        struct tbp_host h;
+        cr_assert_eq(read_bytes(&h, o.at, n, NULL), TBP_OK, "cut at %zu", n);
+        cr_assert_geq(h.n_planes, 1);
+        cr_assert(tbp_str_is(h.planes[0].name, "first"));
+        cr_assert_eq(h.planes[0].lines[0].ev.n, 20);
+        cr_assert(n == first_end || tbp_ledger_has_loss(&h.ledger), "cut at %zu is told", n);
+        assert_ledger_adds_up(&h);
+        tbp_host_release(&h);
+    }
+    tbp_wire_out_release(&o);
+}
+
+/* The length of the middle plane says more than the file has: the plane behind it is still found. */
+Test(read_xplane, planes_behind_a_wrong_length_are_found) {
+    struct tbp_wire_out o = {0};
+    put_plane(&o, "first", 5);
+    size_t second = o.n;
+    put_plane(&o, "second", 5);
+    put_plane(&o, "third", 5);
+    o.at[second + 3] |= 0x70; /* third byte of the padded length: + about 1.8 million */
+    struct tbp_host h;
+    cr_assert_eq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
+    cr_assert_eq(h.n_planes, 3);
+    cr_assert(tbp_str_is(h.planes[2].name, "third"));
+    cr_assert_eq(h.planes[1].lines[0].ev.n, 5, "the plane with the wrong length is read up to the next one");
+    cr_assert_eq(h.planes[2].lines[0].ev.n, 5);
+    cr_assert(tbp_ledger_has_loss(&h.ledger));
+    tbp_host_release(&h);
+    tbp_wire_out_release(&o);
+}
+
+/* Garbage between two planes. */
+Test(read_xplane, planes_behind_garbage_are_found) {
+    struct tbp_wire_out o = {0};
+    put_plane(&o, "first", 5);
+    for (int i = 0; i < 50; i++)
+        tbp_wire_put_varint(&o, 0x07);
+    put_plane(&o, "second", 5);
+    struct tbp_host h;
+    cr_assert_eq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
+    cr_assert_eq(h.n_planes, 2);
+    cr_assert_eq(h.planes[1].lines[0].ev.n, 5);
+    cr_assert_gt(h.ledger.count[TBP_LEDGER_BAD_WIRE], 0);
+    tbp_host_release(&h);
+    tbp_wire_out_release(&o);
+}
+
+/* One event whose length is wrong loses itself, not its neighbours. */
+Test(read_xplane, one_broken_event_does_not_take_its_line_along) {
+    struct tbp_wire_out o = {0};
+    size_t plane = tbp_wire_begin(&o, TBP_XSPACE_PLANES);
+    tbp_wire_put_str(&o, TBP_XPLANE_NAME, TBP_STR("p"));
+    size_t line = tbp_wire_begin(&o, TBP_XPLANE_LINES);
+    for (unsigned i = 0; i < 3; i++)
+        put_event(&o, 1, i, 1, 0, 0);
+    size_t broken = o.n;
+    for (unsigned i = 3; i < 10; i++)
+        put_event(&o, 1, i, 1, 0, 0);
+    tbp_wire_end(&o, line);
+    tbp_wire_end(&o, plane);
+    o.at[broken + 3] |= 0x7f; /* its length now runs past the line */
+    struct tbp_host h;
+    cr_assert_eq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
+    const struct tbp_line *l = &h.planes[0].lines[0];
+    cr_assert_geq(l->ev.n, 9);
+    cr_assert_eq(l->ev.start_ps[l->ev.n - 1], 9);
+    assert_ledger_adds_up(&h);
+    tbp_host_release(&h);
+    tbp_wire_out_release(&o);
+}
+
+Test(read_xplane, text_is_refused_with_the_path) {
+    struct tbp_host h;
+    struct tbp_error err = {0};
+    cr_assert_eq(read_bytes(&h, "hello, this is text\n", 20, &err), TBP_E_FORMAT);
+    cr_assert(strstr(err.input, "/tmp/tbprof_xplane_") != NULL);
+}
