@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""convert: what it writes, that it repeats itself, that it leaves others' files alone."""
+import gzip
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from support import SAMPLE, SAMPLE_RUN, TBPROF, TWO_HOSTS, Case, sums
+
+RUN = "2026_11_28_00_21_30"
+
+
+def receipt(folder, host="worker0"):
+    with open(os.path.join(folder, host + ".tbprof.json")) as f:
+        return json.load(f)
+
+
+class Convert(Case):
+    def test_file_becomes_a_run_folder(self):
+        r = self.expect(0, "convert", "-o", self.path("log"), SAMPLE)
+        self.assertEqual(r.stdout, "")
+        self.assertIn("events read 2621 = emitted 2621", r.stderr)
+        folder = self.path("log", "plugins", "profile", RUN)
+        with open(SAMPLE, "rb") as a, open(os.path.join(folder, "worker0.xplane.pb"), "rb") as b:
+            self.assertEqual(len(a.read()) > 0, len(b.read()) > 0)
+        written = receipt(folder)
+        self.assertTrue(written["complete"])
+        names = {f["name"] for f in written["files"]}
+        self.assertEqual(names, {n for n in os.listdir(folder) if n != "worker0.tbprof.json"})
+        for name in names:
+            if name.endswith(".json"):
+                json.load(open(os.path.join(folder, name)))
+            if name.endswith(".json.gz"):
+                json.load(gzip.open(os.path.join(folder, name)))
+
+    def test_marker_makes_tensorboard_see_the_run(self):
+        self.expect(0, "convert", "-o", self.path("log"), SAMPLE)
+        markers = [n for n in os.listdir(self.path("log")) if "tfevents" in n]
+        self.assertEqual(len(markers), 1)
+        self.assertEqual(os.path.getsize(self.path("log", markers[0])), 40)
+
+    def test_twice_gives_the_same_bytes(self):
+        self.expect(0, "convert", "-o", self.path("log"), TWO_HOSTS)
+        first = sums(self.path("log"))
+        times = {p: os.stat(self.path("log", p)).st_mtime_ns for p in first}
+        self.expect(0, "convert", "-o", self.path("log"), TWO_HOSTS)
+        self.assertEqual(sums(self.path("log")), first)
+        self.assertEqual({p: os.stat(self.path("log", p)).st_mtime_ns for p in first}, times)
+
+    def test_same_bytes_for_any_threads_locale_zone_and_folder(self):
+        want = None
+        os.makedirs(self.path("elsewhere"))
+        for k, (jobs, env, cwd) in enumerate(((1, {}, None), (2, {"TZ": "Asia/Kathmandu"}, None), (7, {}, "/"),
+                                              (0, {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"},
+                                               self.path("elsewhere")))):
+            out = self.path(f"log{k}")
+            self.expect(0, "convert", "-j", str(jobs), "-o", out, TWO_HOSTS, "--for", "all", env=env, cwd=cwd)
+            got = sums(out)
+            want = want or got
+            self.assertEqual(got, want)
+        self.assertTrue(want)
+
+    def test_in_place_keeps_what_others_wrote(self):
+        shutil.copytree(SAMPLE_RUN, self.path("log", "plugins", "profile", RUN))
+        folder = self.path("log", "plugins", "profile", RUN)
+        foreign = os.path.join(folder, "worker0.memory_profile.json.gz")
+        with open(foreign, "wb") as f:
+            f.write(b"someone else's")
+        before = sums(self.path("log"))
+        r = self.expect(0, "convert", self.path("log"))
+        self.assertIn("kept", r.stderr)
+        after = sums(self.path("log"))
+        self.assertEqual({p: after[p] for p in before}, before)
+        self.assertGreater(len(after), len(before))
+
+    def test_changed_output_counts_as_someone_elses(self):
+        self.expect(0, "convert", "-o", self.path("log"), SAMPLE)
+        page = self.path("log", "plugins", "profile", RUN, "worker0.memory_profile.json.gz")
+        with open(page, "ab") as f:
+            f.write(b"edited")
+        before = sums(self.path("log"))
+        self.expect(0, "convert", "-o", self.path("log"), SAMPLE)
+        self.assertEqual(sums(self.path("log"))[os.path.relpath(page, self.path("log"))],
+                         before[os.path.relpath(page, self.path("log"))])
+
+    def test_other_input_into_the_same_run_replaces_its_own(self):
+        self.expect(0, "convert", "-o", self.path("log"), "--run", "r", "--host", "h", SAMPLE)
+        other = os.path.join(TWO_HOSTS, "plugins", "profile", "2026_11_28_00_22_17", "worker1.xplane.pb")
+        self.expect(0, "convert", "-o", self.path("log"), "--run", "r", "--host", "h", other)
+        self.assertEqual(receipt(self.path("log", "plugins", "profile", "r"), "h")["ledger"]["events"]["read"], 2383)
+        self.assertEqual(sums(os.path.dirname(SAMPLE)), sums(SAMPLE_RUN))
+
+    def test_inputs_are_never_modified(self):
+        before = sums(os.path.dirname(SAMPLE))
+        self.expect(0, "convert", "-o", self.path("log"), SAMPLE)
+        self.expect(0, "convert", "-o", self.path("log"), SAMPLE, "--semantics", "official")
+        self.assertEqual(sums(os.path.dirname(SAMPLE)), before)
+
+    def test_several_hosts(self):
+        self.expect(0, "convert", "-o", self.path("log"), TWO_HOSTS)
+        names = os.listdir(self.path("log", "plugins", "profile", "2026_11_28_00_22_17"))
+        for host in ("worker0", "worker1"):
+            self.assertIn(host + ".xplane.pb", names)
+            self.assertIn(host + ".tbprof.json", names)
+        self.assertTrue(any(n.startswith("ALL_HOSTS.") for n in names), names)
+
+    def test_for_legacy_and_all(self):
+        self.expect(0, "convert", "-o", self.path("log"), "--for", "legacy", SAMPLE)
+        names = os.listdir(self.path("log", "plugins", "profile", RUN))
+        self.assertNotIn("worker0.xplane.pb", names)
+        self.assertTrue(any(n.endswith(".json.gz") for n in names))
+        self.expect(0, "convert", "-o", self.path("both"), "--for", "all", SAMPLE)
+        profile = self.path("both", "plugins", "profile")
+        self.assertEqual(sorted(os.listdir(profile)), [RUN, RUN + "_pages"])
+        pages = set(os.listdir(os.path.join(profile, RUN + "_pages")))
+        self.assertEqual(set(os.listdir(os.path.join(profile, RUN))) - pages, {"worker0.xplane.pb"})
+
+    def test_input_forms(self):
+        packed = self.path("w.xplane.pb.gz")
+        with open(SAMPLE, "rb") as f, gzip.open(packed, "wb") as g:
+            data = f.read()
+            g.write(data)
+        self.expect(0, "convert", "-o", self.path("log"), packed)
+        self.assertTrue(os.path.exists(self.path("log", "plugins", "profile", "w", "w.xplane.pb")))
+        r = subprocess.run([TBPROF, "info", "-", "--json"], input=data, capture_output=True)
+        self.assertEqual(json.loads(r.stdout)["runs"][0]["hosts"][0]["events"], 2621)
+        os.makedirs(self.path("deep", "train", "plugins", "profile"))
+        shutil.copytree(SAMPLE_RUN, self.path("deep", "train", "plugins", "profile", "r1"))
+        shutil.copytree(SAMPLE_RUN, self.path("deep", "train", "plugins", "profile", "r2"))
+        os.symlink("..", self.path("deep", "train", "loop"))
+        self.expect(0, "convert", "-o", self.path("out"), self.path("deep"))
+        self.assertEqual(sorted(os.listdir(self.path("out", "train", "plugins", "profile"))), ["r1", "r2"])
+
+    def test_odd_host_and_run_names(self):
+        name = "a.b,c d-ü"
+        os.makedirs(self.path("in"))
+        shutil.copy(SAMPLE, self.path("in", name + ".xplane.pb"))
+        self.expect(0, "convert", "-o", self.path("log"), self.path("in", name + ".xplane.pb"))
+        self.assertIn(name + ".xplane.pb", os.listdir(self.path("log", "plugins", "profile", name)))
+
+    def test_two_files_of_one_host_are_refused(self):
+        shutil.copy(SAMPLE, self.path("worker0.xplane.pb"))
+        r = self.expect(2, "convert", "--run", "r", "-o", self.path("log"), SAMPLE, self.path("worker0.xplane.pb"))
+        self.assertIn("two files of host 'worker0'", r.stderr)
+
+    def test_quiet_says_nothing_of_a_clean_input(self):
+        r = self.expect(0, "convert", "-q", "-o", self.path("log"), TWO_HOSTS)
+        self.assertEqual((r.stdout, r.stderr), ("", ""))
+
+    def test_strict_tells_a_loss_by_its_exit_code(self):
+        cut = self.path("cut.xplane.pb")
+        with open(SAMPLE, "rb") as f, open(cut, "wb") as g:
+            g.write(f.read()[:40000])
+        self.expect(0, "convert", "-o", self.path("log"), cut)
+        r = self.expect(1, "convert", "--strict", "-o", self.path("log"), cut)
+        self.assertIn("strict", r.stderr)
+        self.expect(0, "convert", "--strict", "-o", self.path("log"), SAMPLE)
+
+    def test_signals_leave_older_outputs_and_no_temporaries(self):
+        self.expect(0, "convert", "-o", self.path("log"), TWO_HOSTS)
+        before = sums(self.path("log"))
+        for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            for k in range(6):
+                p = subprocess.Popen([TBPROF, "convert", "-o", self.path("log"), TWO_HOSTS], stdout=subprocess.DEVNULL,
+                                     stderr=subprocess.DEVNULL)
+                time.sleep(0.003 * k)
+                p.send_signal(sig)
+                code = p.wait(timeout=60)
+                self.assertIn(code, (0, -sig))
+                now = sums(self.path("log"))
+                self.assertEqual({p: now[p] for p in before}, before)
+                if sig != signal.SIGKILL:
+                    self.no_temporaries(self.path("log"))
+        self.expect(0, "convert", "-o", self.path("log"), TWO_HOSTS)
+        self.no_temporaries(self.path("log"))
+        self.assertEqual(sums(self.path("log")), before)
+
+    def test_killed_conversion_can_be_done_again(self):
+        for k in range(6):
+            out = self.path(f"log{k}")
+            p = subprocess.Popen([TBPROF, "convert", "-o", out, TWO_HOSTS], stderr=subprocess.DEVNULL)
+            time.sleep(0.003 * k)
+            p.kill()
+            p.wait()
+            r = self.expect(0, "convert", "-o", out, TWO_HOSTS)
+            self.assertNotIn("not written by tbprof", r.stderr)
+        self.no_temporaries(out)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Usage: help, errors, exit codes, what goes to which stream."""
+import json
+import os
+import unittest
+
+from support import SAMPLE, SAMPLE_RUN, TWO_HOSTS, Case
+
+
+class Usage(Case):
+    def test_help_of_every_command_has_options_and_examples(self):
+        overview = self.expect(0, "--help").stdout
+        for name in ("convert", "tool", "info", "tools", "completion"):
+            self.assertIn(name, overview)
+            text = self.expect(0, name, "--help").stdout
+            self.assertIn("examples:", text)
+            self.assertIn("--config FILE", text)
+            self.assertLessEqual(max(map(len, text.split("\n"))), 110)
+
+    def test_version(self):
+        self.assertRegex(self.expect(0, "--version").stdout, r"^tbprof \d+\.\d+\.\d+\n$")
+
+    def test_mistakes_name_what_was_meant(self):
+        for args, words in ((["convrt"], "did you mean 'convert'"),
+                            (["convert", "--semantic-s", "x"], "did you mean '--semantics'"),
+                            (["convert", "--semantics", "offical", SAMPLE], "did you mean 'official'"),
+                            (["convert", "--tools", "kernel_stat", SAMPLE], "did you mean 'kernel_stats'"),
+                            (["tool", "kernel_stat", SAMPLE], "did you mean 'kernel_stats'")):
+            r = self.expect(2, *args)
+            self.assertIn(words, r.stderr)
+            self.assertEqual(r.stdout, "")
+
+    def test_usage_errors(self):
+        for args in ([], ["convert"], ["tool", "kernel_stats"], ["tools", "x"], ["convert", "-o"],
+                     ["tool", "kernel_stats", SAMPLE, "--host", "nobody"], ["tool", "kernel_stats", SAMPLE, "-O", "x"],
+                     ["convert", "--run", "a/b", SAMPLE], ["convert", "--run", "..", SAMPLE],
+                     ["convert", "--host", "h", TWO_HOSTS], ["completion", "tcsh"], ["info", SAMPLE, "--from", "nothing"]):
+            r = self.expect(2, *args, cwd=self.tmp)
+            self.assertIn("tbprof: error: ", r.stderr)
+
+    def test_path_errors_name_the_path(self):
+        unreadable = self.path("locked.xplane.pb")
+        open(unreadable, "w").close()
+        os.chmod(unreadable, 0)
+        paths = [self.path("nothing"), self.tmp + "/", self.path("a", "b")]
+        if os.getuid():  # root may read everything
+            paths.append(unreadable)
+        os.remove(unreadable) if not os.getuid() else None
+        for path in paths:
+            for command in (["info"], ["convert", "-o", self.path("out")], ["tool", "kernel_stats"]):
+                r = self.expect(2, *command, path)
+                self.assertIn(path.rstrip("/"), r.stderr)
+        self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_configuration_file(self):
+        config = self.path("c.yaml")
+        with open(config, "w") as f:
+            f.write(f"quiet: true\nconvert:\n  output: {self.path('out')}\n  run: named\n  tools: [kernel_stats]\n")
+        r = self.expect(0, "convert", "--config", config, SAMPLE)
+        self.assertTrue(os.path.isdir(self.path("out", "plugins", "profile", "named")))
+        r = self.expect(0, "convert", "--config", config, "--run", "other", SAMPLE)
+        self.assertTrue(os.path.isdir(self.path("out", "plugins", "profile", "other")), r.stderr)
+        with open(config, "a") as f:
+            f.write("  smantics: tf\n")
+        r = self.expect(2, "convert", "--config", config, SAMPLE)
+        self.assertIn("line 6", r.stderr)
+        self.assertIn("did you mean 'semantics'", r.stderr)
+
+    def test_json_answers_parse_and_stand_alone_on_stdout(self):
+        for args in (["tools"], ["info", SAMPLE], ["info", TWO_HOSTS], ["convert", "-o", self.path("out"), TWO_HOSTS]):
+            r = self.expect(0, *args, "--json")
+            json.loads(r.stdout)
+
+    def test_info_counts_what_is_there(self):
+        run = json.loads(self.expect(0, "info", SAMPLE_RUN, "--json").stdout)["runs"][0]
+        host = run["hosts"][0]
+        self.assertEqual((run["run"], host["host"], host["format"]), ("2026_11_28_00_21_30", "worker0", "xplane"))
+        self.assertEqual(host["events"], 2621)
+        self.assertEqual([p["name"] for p in host["planes"]], ["/host:CPU", "Task Environment"])
+        self.assertEqual(len(host["planes"][0]["lines"]), 7)
+        events = host["ledger"]["events"]
+        self.assertEqual(events["read"], sum(v for k, v in events.items() if k != "read"))
+
+    def test_no_colour_unless_asked(self):
+        self.assertNotIn("\033", self.expect(2, "convert", "--nonsense").stderr)
+        self.assertIn("\033", self.expect(2, "info", "--color", "always", self.path("nothing")).stderr)
+
+    def test_full_standard_output_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            import subprocess
+            from support import TBPROF
+            for args in (["tools"], ["tools", "--json"], ["--help"], ["info", SAMPLE]):
+                r = subprocess.run([TBPROF, *args], stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assertEqual(r.returncode, 2, args)
+                self.assertIn("standard output", r.stderr.lower())
+
+
+if __name__ == "__main__":
+    unittest.main()
