@@ -147,7 +147,7 @@ static int convert_opened(struct host_state *h, struct tbp_host *host,
 static int convert_host(const struct run_state *run, uint32_t i, struct tbp_convert_host *result,
                         struct tbp_error *err) {
     const struct tbp_convert_job *job = run->job;
-    struct tbp_host *host = tbp_session_raw_host(run->session, i, err);
+    struct tbp_host *host = tbp_session_host(run->session, i, err);
     if (!host)
         return err->code;
     tbp_progress_add(job->progress, job->run->hosts[i].size_bytes);
@@ -219,6 +219,9 @@ int tbp_convert_run(const struct tbp_convert_job *job, struct tbp_arena *arena,
         status = tbp_run_folder_make(job->pages_folder, err);
     if (status)
         return status;
+    tbp_sink_file_remove_stale(job->folder);
+    if (job->pages_folder)
+        tbp_sink_file_remove_stale(job->pages_folder);
     *result = (struct tbp_convert_result){TBP_NEW_N(arena, struct tbp_convert_host, n + 1), n};
     struct tbp_run_loader loader = {job->run, job->from};
     struct run_state run = {job, tbp_run_session(&loader, job->semantics, arena, job->pool),

@@ -52,6 +52,8 @@ void tbp_sink_file_free(struct tbp_sink_file *f); /* NULL is fine; unfinished: t
 
 /* Removes the temporaries of all unfinished file sinks; for signal handlers (async-signal-safe). */
 void tbp_sink_file_remove_temporaries(void);
+/* Removes what killed conversions left in a folder: temporaries whose process is gone. */
+void tbp_sink_file_remove_stale(const char *folder);
 
 /* gzip: one member, no name, no time; the bytes depend on the input alone. With a pool of n threads
  * up to n - 1 helper threads compress beside the writer, who helps when the helpers fall behind;

@@ -10,13 +10,17 @@
 
 #include "base/arena.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { TEMPORARIES = 256, TRIES = 10000, COMPARE_BYTES = 32 * 1024 };
@@ -28,6 +32,7 @@ struct temporary {
     char path[PATH_MAX];
 };
 static struct temporary temporaries[TEMPORARIES];
+static atomic_bool is_stopping; /* a signal came: no new temporary may appear behind its back */
 
 struct tbp_sink_file {
     struct tbp_sink base;
@@ -58,9 +63,43 @@ static void give_back(struct tbp_sink_file *f) {
 }
 
 void tbp_sink_file_remove_temporaries(void) {
-    for (int i = 0; i < TEMPORARIES; ++i)
-        if (atomic_load(&temporaries[i].live))
-            unlink(temporaries[i].path);
+    static const struct timespec moment = {0, 2000000};
+    atomic_store(&is_stopping, true);
+    /* The second pass catches a file whose creation another thread had begun before the first. */
+    for (int pass = 0; pass < 2; ++pass) {
+        for (int i = 0; i < TEMPORARIES; ++i)
+            if (atomic_load(&temporaries[i].live))
+                unlink(temporaries[i].path);
+        if (pass == 0)
+            nanosleep(&moment, NULL);
+    }
+}
+
+/* Process number in ".<name>.<pid>-<n>.tmp", or 0 if the name is not one of a temporary. */
+static long writer_of(const char *name) {
+    size_t n = strlen(name), digits = 0;
+    if (name[0] != '.' || n < 8 || strcmp(name + n - 4, ".tmp") != 0)
+        return 0;
+    const char *p = name + n - 4;
+    while (p > name && p[-1] >= '0' && p[-1] <= '9')
+        p--;
+    if (p == name || *--p != '-')
+        return 0;
+    for (; p > name && p[-1] >= '0' && p[-1] <= '9'; p--)
+        digits++;
+    return digits && digits < 10 && p > name && p[-1] == '.' ? strtol(p, NULL, 10) : 0;
+}
+
+void tbp_sink_file_remove_stale(const char *folder) {
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return;
+    for (struct dirent *d; (d = readdir(dir));) {
+        long pid = writer_of(d->d_name);
+        if (pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+            unlinkat(dirfd(dir), d->d_name, 0);
+    }
+    closedir(dir);
 }
 
 static int file_write(struct tbp_sink *base, const void *p, size_t n, struct tbp_error *err) {
@@ -141,11 +180,15 @@ static int create(struct tbp_sink_file *f, struct tbp_error *err) {
             errno = ENAMETOOLONG;
             break;
         }
+        if (access(f->temporary->path, F_OK) == 0)
+            continue; /* of another process: must not be taken for ours below */
+        atomic_store(&f->temporary->live, true);
         f->out.fd = open(f->temporary->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (f->out.fd >= 0) {
-            atomic_store(&f->temporary->live, true);
+        if (f->out.fd >= 0 && !atomic_load(&is_stopping))
             return TBP_OK;
-        }
+        if (f->out.fd >= 0)
+            return tbp_fail(err, TBP_E_INTERRUPTED, "a signal asked to stop");
+        atomic_store(&f->temporary->live, false);
         if (errno != EEXIST)
             break;
     }
