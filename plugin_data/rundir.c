@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one place that knows how run folders and their files are called.
+ */
+#include "plugin_data/rundir.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+enum { NAME_MAX_BYTES = 255 };
+
+/* What plugins look for, the longer of two endings first. The last two are only for people. */
+static const char *const suffixes[] = {
+    TBP_RUNDIR_XPLANE ".gz", TBP_RUNDIR_XPLANE,        "trace.json.gz",
+    "overview_page.json",    "overview_page.pb",       "input_pipeline.json",
+    "input_pipeline.pb",     "op_profile.json",        "pod_viewer.json",
+    "memory_viewer.json",    "memory_profile.json.gz", "tf_data_bottleneck_analysis.json",
+    "tensorflow_stats.pb",   "kernel_stats.pb",        "hlo_proto.pb",
+    "tensorflow_stats.json", "kernel_stats.json",
+};
+
+void tbp_rundir_time_name(char to[TBP_RUNDIR_TIME_NAME], time_t t) {
+    struct tm local;
+    localtime_r(&t, &local);
+    if (strftime(to, TBP_RUNDIR_TIME_NAME, "%Y_%m_%d_%H_%M_%S", &local) == 0)
+        memcpy(to, "9999_12_31_23_59_59", TBP_RUNDIR_TIME_NAME); /* a year beyond four digits */
+}
+
+bool tbp_rundir_is_run_name(struct tbp_str name) {
+    return name.n > 0 && name.n <= NAME_MAX_BYTES && name.p[0] != '.' &&
+           tbp_str_find(name, '/') == name.n && tbp_str_find(name, '\0') == name.n;
+}
+
+char *tbp_rundir_clean_host(struct tbp_arena *arena, struct tbp_str host) {
+    if (host.n == 0)
+        host = TBP_STR("_");
+    char *clean = TBP_NEW_N(arena, char, host.n + 1);
+    for (size_t i = 0; i < host.n; ++i) {
+        char c = host.p[i];
+        clean[i] = c == ':' || c == '/' || c == '\0' || (c == '.' && i == 0) ? '_' : c;
+    }
+    return clean;
+}
+
+char *tbp_rundir_path(struct tbp_arena *arena, const char *logdir, const char *run) {
+    return tbp_arena_printf(arena, "%s/" TBP_RUNDIR_MIDDLE "/%s", logdir, run);
+}
+
+char *tbp_rundir_file(struct tbp_arena *arena, const char *folder, struct tbp_str host,
+                      const char *suffix) {
+    return tbp_arena_printf(arena, "%s/%s.%s", folder, tbp_rundir_clean_host(arena, host), suffix);
+}
+
+bool tbp_rundir_split(struct tbp_str file_name, struct tbp_str *host, struct tbp_str *suffix) {
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; ++i) {
+        size_t n = strlen(suffixes[i]);
+        if (!tbp_str_ends(file_name, suffixes[i]))
+            continue;
+        if (file_name.n > n && file_name.p[file_name.n - n - 1] != '.')
+            continue;
+        *suffix = tbp_str_sub(file_name, file_name.n - n, file_name.n);
+        *host = tbp_str_sub(file_name, 0, file_name.n > n ? file_name.n - n - 1 : 0);
+        return true;
+    }
+    return false;
+}
+
+bool tbp_rundir_split_path(struct tbp_str path, struct tbp_str *logdir, struct tbp_str *run) {
+    while (path.n > 1 && path.p[path.n - 1] == '/')
+        --path.n;
+    size_t slash = tbp_str_rfind(path, '/');
+    if (slash == path.n)
+        return false;
+    struct tbp_str above = tbp_str_sub(path, 0, slash);
+    if (!tbp_str_ends(above, "/" TBP_RUNDIR_MIDDLE) && !tbp_str_is(above, TBP_RUNDIR_MIDDLE))
+        return false;
+    size_t middle = above.n - strlen(TBP_RUNDIR_MIDDLE);
+    *run = tbp_str_sub(path, slash + 1, path.n);
+    *logdir =
+        tbp_str_sub(path, 0, middle > 1 ? middle - 1 : middle); /* keeps the "/" of the root */
+    return run->n > 0;
+}
+
+int tbp_rundir_make(const char *path, struct tbp_error *err) {
+    struct tbp_arena arena;
+    tbp_arena_init(&arena);
+    char *part = tbp_arena_printf(&arena, "%s", path);
+    int status = TBP_OK;
+    for (char *end = part + 1; status == TBP_OK && end[-1]; ++end) {
+        if (*end != '/' && *end != '\0')
+            continue;
+        char kept = *end;
+        *end = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            status = tbp_fail_errno(err, TBP_E_IO, "cannot make folder '%s'", part);
+        *end = kept;
+        if (kept == '\0')
+            break;
+    }
+    struct stat st;
+    if (status == TBP_OK && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)))
+        status = tbp_fail(err, TBP_E_IO, "'%s' is not a folder", path);
+    tbp_arena_release(&arena);
+    return status;
+}
