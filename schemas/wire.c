@@ -59,7 +59,7 @@ static int payload(struct tbp_wire *w, struct tbp_wire_field *f) {
     return TBP_E_FORMAT;
 }
 
-int tbp_wire_next(struct tbp_wire *w, struct tbp_wire_field *f) {
+int tbp_wire_next_slow(struct tbp_wire *w, struct tbp_wire_field *f) {
     if (w->at == w->end)
         return 0;
     const uint8_t *start = w->at;

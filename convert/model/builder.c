@@ -52,7 +52,7 @@ static size_t begin_stat(struct tbp_line_builder *b, uint32_t stat_meta) {
         b->open_event = tbp_wire_begin(&b->bytes, TBP_XLINE_EVENTS);
         row->body = b->open_event - 5; /* at the length prefix */
     }
-    row->has |= TBP_HAS_STATS | tbp_has_of_stat(b->plane->stat_metas[stat_meta].key);
+    row->has |= TBP_HAS_STATS | b->plane->stat_metas[stat_meta].has;
     size_t mark = tbp_wire_begin(&b->bytes, TBP_XEVENT_STATS);
     tbp_wire_put_u64(&b->bytes, TBP_XSTAT_METADATA_ID, (uint64_t)b->plane->stat_metas[stat_meta].id);
     return mark;
@@ -194,7 +194,8 @@ uint32_t tbp_plane_ensure_stat(struct tbp_plane *p, struct tbp_str name) {
     p->stat_metas = grow(&h->arena, p->stat_metas, p->n_stat_metas, &p->cap_stat_metas, sizeof *p->stat_metas);
     uint32_t index = (uint32_t)p->n_stat_metas;
     struct tbp_str copy = tbp_arena_str(&h->arena, name);
-    p->stat_metas[p->n_stat_metas++] = (struct tbp_stat_meta){id + 1, copy, tbp_stat_key_of(copy)};
+    p->stat_metas[p->n_stat_metas++] = (struct tbp_stat_meta){.id = id + 1, .name = copy, .key = tbp_stat_key_of(copy)};
+    p->stat_metas[index].has = tbp_has_of_stat(p->stat_metas[index].key);
     tbp_id_index_put(&p->stat_meta_by_id, id + 1, index);
     p->has_stat_key[p->stat_metas[index].key] = 1;
     return index;

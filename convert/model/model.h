@@ -86,6 +86,7 @@ struct tbp_stat_meta { /* XStatMetadata */
     int64_t id;
     struct tbp_str name;
     enum tbp_stat_key key;
+    uint32_t has; /* presence bit of the key: enum tbp_has, or 0 */
 };
 
 /* Metadata id -> index: small ids by array, others by map. */

@@ -148,6 +148,7 @@ static void add_stat_meta(struct reading *r, struct tbp_plane *p, struct tbp_wir
     if (got < 0)
         tbp_ledger_count(&r->host->ledger, TBP_LEDGER_BAD_WIRE, 1, offset_in(r, body.at));
     m.key = tbp_stat_key_of(m.name);
+    m.has = tbp_has_of_stat(m.key);
     p->has_stat_key[m.key] = 1;
     p->stat_metas[entry_place(r, &p->stat_meta_by_id, key, &p->n_stat_metas, entry.at)] = m;
 }
@@ -355,7 +356,7 @@ static bool read_stat(struct line_reading *lr, struct tbp_wire w, struct row *ro
         return false;
     if (!index)
         note(lr, TBP_LEDGER_DANGLING_STAT_ID, w.at);
-    uint32_t bit = tbp_has_of_stat(p->stat_metas[index].key);
+    uint32_t bit = p->stat_metas[index].has;
     if (bit == TBP_HAS_GROUP && !(row->has & TBP_HAS_GROUP))
         row->group = group;
     row->has |= bit | TBP_HAS_STATS;
