@@ -109,6 +109,14 @@ void tbp_gviz_str(struct tbp_gviz *g, struct tbp_str v) {
     tbp_json_char(g->j, '}');
 }
 
+void tbp_gviz_str_shown(struct tbp_gviz *g, struct tbp_str v, struct tbp_str shown) {
+    begin_cell(g, TBP_COLUMN_STRING);
+    tbp_json_str(g->j, v, TBP_JSON_GVIZ);
+    tbp_json_lit(g->j, ",\"f\":");
+    tbp_json_str(g->j, shown, TBP_JSON_GVIZ);
+    tbp_json_char(g->j, '}');
+}
+
 void tbp_gviz_bool(struct tbp_gviz *g, bool v) {
     begin_cell(g, TBP_COLUMN_BOOLEAN);
     tbp_json_lit(g->j, v ? "true}" : "false}");

@@ -37,6 +37,8 @@ void tbp_gviz_prop_printf(struct tbp_gviz *g, const char *key, const char *fmt, 
 void tbp_gviz_row(struct tbp_gviz *g);
 void tbp_gviz_num(struct tbp_gviz *g, double v);
 void tbp_gviz_str(struct tbp_gviz *g, struct tbp_str v);
+/* A cell with a value to sort by and another text to show. */
+void tbp_gviz_str_shown(struct tbp_gviz *g, struct tbp_str v, struct tbp_str shown);
 void tbp_gviz_bool(struct tbp_gviz *g, bool v);
 void tbp_gviz_end(struct tbp_gviz *g);
 

@@ -84,7 +84,8 @@
     X(FRAGMENTATION, "fragmentation")                                                                                  \
     X(REGION_TYPE, "region_type")                                                                                      \
     X(STEP_ID, "step_id")                                                                                              \
-    X(PARENT_ID, "parent_id")
+    X(PARENT_ID, "parent_id")                                                                                          \
+    X(ELEMENT_ID, "element_id")
 
 enum tbp_stat_key {
     TBP_STAT_OTHER,

@@ -9,6 +9,7 @@
 #include "convert/analyze/run_environment.h"
 #include "convert/analyze/session.h"
 #include "convert/analyze/step_table.h"
+#include "convert/analyze/tf_data.h"
 
 const struct tbp_analysis *const tbp_analyses[] = {
     &tbp_analysis_hlo,
@@ -22,5 +23,6 @@ const struct tbp_analysis *const tbp_analyses[] = {
     &tbp_analysis_steps,
     &tbp_analysis_trimmed_steps,
     &tbp_analysis_requests,
+    &tbp_analysis_tf_data,
     NULL,
 };

@@ -14,6 +14,7 @@ const struct tbp_tool *const tbp_tools[] = {
     &tbp_tool_kernel_stats,
     &tbp_tool_memory_profile,
     &tbp_tool_trace_viewer,
+    &tbp_tool_tf_data_bottleneck_analysis,
     NULL,
 };
 
