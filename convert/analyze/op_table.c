@@ -71,6 +71,8 @@ static void add_totals(struct tbp_op_table *into, const struct tbp_op_table *fro
     into->infeed_diff_ps += from->infeed_diff_ps;
     into->busy_ps += from->busy_ps;
     into->idle_ps += from->idle_ps;
+    into->sure_busy_ps += from->sure_busy_ps;
+    into->sure_idle_ps += from->sure_idle_ps;
 }
 
 static void add_ops(struct tbp_op_builder *into, const struct tbp_op *ops, size_t n,

@@ -50,6 +50,7 @@ struct tbp_op_table {
     uint64_t total_op_ps;     /* sum of self times */
     uint64_t infeed_duration_ps, infeed_diff_ps; /* of InfeedEnqueue ops that have a next one */
     uint64_t busy_ps, idle_ps;/* duty cycle; TPU only */
+    uint64_t sure_busy_ps, sure_idle_ps; /* the same, custom calls of unknown cost not counted as work */
 };
 
 extern const struct tbp_analysis tbp_analysis_host_ops;
