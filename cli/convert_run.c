@@ -5,9 +5,11 @@
 #include "cli/convert_run.h"
 
 #include "cli/convert_output.h"
-#include "cli/run_folder.h"
+#include "plugin_data/marker.h"
+#include "plugin_data/rundir.h"
 
 #include <string.h>
+#include <time.h>
 
 enum { MAX_TOOLS = 64 };
 
@@ -211,12 +213,19 @@ static void convert_hosts(const struct run_state *run, struct tbp_convert_result
     all->status = convert_all_hosts(run, all, &all->err);
 }
 
+/* What lets older plugins see the log directory at all; once, and only if there is something to
+ * see. */
+static int write_marker(const struct tbp_convert_job *job, struct tbp_arena *arena,
+                        struct tbp_str host, struct tbp_error *err) {
+    return tbp_marker_write(job->logdir, tbp_arena_str(arena, host).p, (int64_t)time(NULL), err);
+}
+
 int tbp_convert_run(const struct tbp_convert_job *job, struct tbp_arena *arena,
                     struct tbp_convert_result *result, struct tbp_error *err) {
     size_t n = job->run->n_hosts;
-    int status = tbp_run_folder_make(job->folder, err);
+    int status = tbp_rundir_make(job->folder, err);
     if (!status && job->pages_folder)
-        status = tbp_run_folder_make(job->pages_folder, err);
+        status = tbp_rundir_make(job->pages_folder, err);
     if (status)
         return status;
     tbp_sink_file_remove_stale(job->folder);
@@ -230,7 +239,7 @@ int tbp_convert_run(const struct tbp_convert_job *job, struct tbp_arena *arena,
     tbp_session_free(run.session);
     for (size_t i = 0; i < n; i++) {
         if (!result->hosts[i].status)
-            return TBP_OK; // marker
+            return write_marker(job, arena, result->hosts[i].name, err);
     }
     return TBP_OK;
 }
