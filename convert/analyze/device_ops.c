@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Device ops and framework ops as analyses: per host out of the pass over device events, for all hosts
- * out of the hosts' tables. Source: spec tables/RULES.md 10.1 and 14.
+ * Device ops and framework ops as analyses: per host out of the pass over device events, for all
+ * hosts out of the hosts' tables. Source: spec tables/RULES.md 10.1 and 14.
  */
 #include "convert/analyze/gpu_pass.h"
 #include "convert/analyze/op_name.h"
@@ -56,8 +56,8 @@ static struct tbp_op_name framework_op_of(const struct tbp_op *op, enum tbp_sema
     return tbp_op_name_parse_for(op->provenance, semantics);
 }
 
-/* One row per framework op: kernels of one op add their times, but run as often as the most frequent
- * of them; the eager flag is the last contributor's. */
+/* One row per framework op: kernels of one op add their times, but run as often as the most
+ * frequent of them; the eager flag is the last contributor's. */
 static struct tbp_op_table *framework_of(const struct tbp_op_table *device,
                                          enum tbp_semantics semantics, struct tbp_arena *out) {
     struct tbp_op_builder b = {0};

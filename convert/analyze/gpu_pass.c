@@ -39,8 +39,8 @@ struct cell {
     struct tbp_kernel kernel;
 };
 
-/* Consecutive kernels of one XLA op, entered together. Program, instruction and eager flag are of the
- * first event, flops and bytes of the last that tells them. */
+/* Consecutive kernels of one XLA op, entered together. Program, instruction and eager flag are of
+ * the first event, flops and bytes of the last that tells them. */
 struct run {
     const struct tbp_hlo_instruction *ins;
     struct tbp_str name;
@@ -49,11 +49,19 @@ struct run {
     bool is_eager;
 };
 
+/* Texts that are references come again at the same address: their numbers, by address. */
+enum { RECENT_TEXTS = 256 };
+struct recent_text {
+    struct tbp_str s;
+    uint32_t number;
+};
+
 struct line_pass {
     const struct plane_facts *facts;
     const struct tbp_line *line;
     struct tbp_arena arena;
     struct tbp_strtab texts, signatures;
+    struct recent_text *recent;
     TBP_VEC(struct cell) cells; /* by signature number */
     struct tbp_op_builder ops;
     struct run run;
@@ -114,14 +122,24 @@ static void set_route(struct line_pass *p, struct cell *c, const struct tbp_gpu_
     }
 }
 
+static uint32_t number_of(struct line_pass *p, struct tbp_str s) {
+    uintptr_t address = (uintptr_t)s.p;
+    struct recent_text *r = &p->recent[(address ^ address >> 8) % RECENT_TEXTS];
+    if (r->s.p != s.p || r->s.n != s.n) {
+        r->s = s;
+        r->number = tbp_strtab_put(&p->texts, s);
+    }
+    return r->number;
+}
+
 static struct cell *cell_of(struct line_pass *p, const struct tbp_gpu_stats *st, uint32_t meta) {
     struct signature key = {
         .program_id = st->program_id,
         .meta = meta,
-        .details = tbp_strtab_put(&p->texts, st->kernel_details),
-        .tf_op = tbp_strtab_put(&p->texts, st->tf_op),
-        .equation = st->equation.n > 0 ? tbp_strtab_put(&p->texts, st->equation) : TBP_MAP_NONE,
-        .hlo_op = st->has_hlo_op ? tbp_strtab_put(&p->texts, st->hlo_op) : TBP_MAP_NONE,
+        .details = number_of(p, st->kernel_details),
+        .tf_op = number_of(p, st->tf_op),
+        .equation = st->equation.n > 0 ? number_of(p, st->equation) : TBP_MAP_NONE,
+        .hlo_op = st->has_hlo_op ? number_of(p, st->hlo_op) : TBP_MAP_NONE,
         .has_program_id = st->has_program_id,
     };
     struct tbp_str bytes = {(const char *)&key, sizeof key};
@@ -372,6 +390,7 @@ static void add_plane_lines(struct host_pass *h, const struct plane_facts *facts
         *p = (struct line_pass){.facts = facts, .line = &plane->lines[i], .first_ps = INT64_MAX};
         p->run.name = TBP_STR_NONE;
         tbp_arena_init(&p->arena);
+        p->recent = TBP_NEW_N(&p->arena, struct recent_text, RECENT_TEXTS);
     }
 }
 
@@ -402,7 +421,8 @@ static int gpu_pass_of_host(struct tbp_session *s, uint32_t host, struct tbp_are
     struct plane_facts *facts = TBP_NEW_N(out, struct plane_facts, n_planes);
     for (size_t i = 0; i < n_planes; i++) {
         struct tbp_device_caps caps;
-        facts[i] = (struct plane_facts){.hlo = hlo, .semantics = tbp_session_semantics(s),
+        facts[i] = (struct plane_facts){.hlo = hlo,
+                                        .semantics = tbp_session_semantics(s),
                                         .has_ops = !are_tpu,
                                         .tensor_core = TBP_NEW_N(out, uint8_t, planes[i]->n_metas)};
         tbp_device_caps_read(&caps, planes[i], facts[i].semantics);

@@ -19,9 +19,11 @@
 
 struct tbp_gpu_decoder {
     const struct tbp_plane *plane;
-    const uint8_t *slots;   /* stat metadata id -> key, 0 if nobody asks; ids below n_slots */
-    size_t n_slots;
-    bool repair;            /* take `level 0` for a missing tf_op */
+    /* By stat metadata id, for ids below n_ids. */
+    const uint8_t *keys;         /* 0 if nobody asks for the stat */
+    const struct tbp_str *names; /* what a reference to the id means */
+    size_t n_ids;
+    bool repair; /* take `level 0` for a missing tf_op */
 };
 
 struct tbp_gpu_stats {

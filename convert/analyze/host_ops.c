@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ops of the host planes with their self times. Each line is replayed as a sequence of begins and ends
- * in order of time; what an event is as an op is worked out once per plane. Lines are jobs of their
- * own, added in file order. Source: spec tables/RULES.md 6 and 17.2; subprocess planes: decisions 3.
- * Budget: 30 ns per event (tests/bench).
+ * Ops of the host planes with their self times. Each line is replayed as a sequence of begins and
+ * ends in order of time; what an event is as an op is worked out once per plane. Lines are jobs of
+ * their own, added in file order. Source: spec tables/RULES.md 6 and 17.2; subprocess planes:
+ * decisions 3. Budget: 30 ns per event (tests/bench).
  */
 #include "convert/analyze/op_table.h"
 
@@ -11,14 +11,13 @@
 #include "convert/analyze/op_name.h"
 #include "convert/model/stats.h"
 
-
 struct host_op {
     struct tbp_str name, type;
     uint64_t id; /* stage id, else 0 */
 };
 
-/* Which events of a plane are ops. Events lead to an op by stage id or metadata id; both kinds of key
- * share one map, and the first registration of a key wins. */
+/* Which events of a plane are ops. Events lead to an op by stage id or metadata id; both kinds of
+ * key share one map, and the first registration of a key wins. */
 struct plane_ops {
     const struct tbp_plane *plane;
     enum tbp_semantics semantics;
@@ -94,7 +93,7 @@ static void plane_ops_init(struct plane_ops *po, const struct tbp_plane *p,
     }
     po->of_meta = TBP_NEW_N(a, uint32_t, p->n_metas);
     for (size_t m = 0; m < p->n_metas; m++) {
-        bool is_named = p->metas[m].name.n > 0 || m + 1 < p->n_metas;
+        bool is_named = m > 0; /* 0: ids that are not in the file */
         uint64_t key = (uint64_t)p->metas[m].id;
         po->of_meta[m] = is_named ? tbp_idmap_get(&po->by_key, key) : TBP_MAP_NONE;
     }
@@ -126,7 +125,7 @@ struct replay {
     const struct plane_ops *po;
     const struct tbp_line *line;
     TBP_VEC(struct line_op) ops;
-    uint32_t *of_plane_op; /* op of the plane -> index in ops, or TBP_MAP_NONE */
+    uint32_t *of_plane_op;   /* op of the plane -> index in ops, or TBP_MAP_NONE */
     struct tbp_strtab texts; /* tf_op stats */
     TBP_VEC(uint32_t) of_text;
     TBP_VEC(struct open_op) stack;
@@ -175,7 +174,8 @@ static uint32_t add_line_op(struct replay *r, struct host_op op) {
     return (uint32_t)r->ops.n - 1;
 }
 
-/* Infeed is measured from the second enqueue of a line on; one of length 0 at time 0 counts as none. */
+/* Infeed is measured from the second enqueue of a line on; one of length 0 at time 0 counts as
+ * none. */
 static void count_infeed(struct replay *r, uint64_t begin_ps, uint64_t dur_ps) {
     if (r->has_infeed && (r->infeed_begin_ps != 0 || r->infeed_ps != 0)) {
         r->table.totals.infeed_duration_ps += r->infeed_ps;
@@ -186,8 +186,8 @@ static void count_infeed(struct replay *r, uint64_t begin_ps, uint64_t dur_ps) {
     r->infeed_ps = dur_ps;
 }
 
-/* Whatever lies above the op on the stack overlaps it and is lost; an op that was lost that way does
- * not count. */
+/* Whatever lies above the op on the stack overlaps it and is lost; an op that was lost that way
+ * does not count. */
 static void end_op(struct replay *r, const struct pending_end *e) {
     struct open_op o = {.number = UINT64_MAX};
     while (r->stack.n > 0 && o.number != e->number) {
@@ -259,8 +259,7 @@ static uint32_t op_of_tf_op(struct replay *r, size_t i) {
     uint32_t text = tbp_strtab_put(&r->texts, s.s);
     if (text == r->of_text.n) {
         struct tbp_op_name parsed = tbp_op_name_parse(s.s);
-        *tbp_vec_push(&r->of_text) =
-            add_line_op(r, (struct host_op){parsed.name, parsed.type, 0});
+        *tbp_vec_push(&r->of_text) = add_line_op(r, (struct host_op){parsed.name, parsed.type, 0});
     }
     return r->of_text.at[text];
 }
@@ -291,43 +290,46 @@ static void begin_event(struct replay *r, size_t i) {
     }
 }
 
-/* Events that end before they begin: their ends come first and find no begin. */
-static void push_backward(struct replay *r) {
-    for (size_t i = 0; i < r->line->ev.n; i++) {
-        bool is_backward = tbp_event_end(r->line, i) < r->line->ev.start_ps[i];
-        for (unsigned which = 0; is_backward && which < PER_EVENT; which++) {
-            uint32_t op = op_at(r, i, which);
-            if (op != TBP_MAP_NONE) {
-                push_end(r, (struct pending_end){.end_ps = tbp_event_end(r->line, i),
-                                                 .number = i * PER_EVENT + which,
-                                                 .op = op});
-            }
+/* An event that ends before it begins: its end comes first and finds no begin. */
+static void push_backward(struct replay *r, size_t i) {
+    for (unsigned which = 0; which < PER_EVENT; which++) {
+        uint32_t op = op_at(r, i, which);
+        if (op != TBP_MAP_NONE) {
+            push_end(r, (struct pending_end){.end_ps = tbp_event_end(r->line, i),
+                                             .number = i * PER_EVENT + which,
+                                             .op = op});
         }
     }
+}
+
+static void begin_in_order(struct replay *r) {
+    size_t n = r->line->ev.n;
+    TBP_VEC(uint32_t) order = {0};
+    tbp_vec_reserve(&order, n);
+    for (size_t i = 0; i < n; i++) {
+        *tbp_vec_push(&order) = (uint32_t)i;
+    }
+    tbp_sort_index_u64(order.at, n, r->line->ev.start_ps, NULL);
+    for (size_t i = 0; i < n; i++) {
+        begin_event(r, order.at[i]);
+    }
+    tbp_vec_release(&order);
 }
 
 static void replay_line(struct replay *r) {
     const struct tbp_events *ev = &r->line->ev;
     bool is_sorted = true;
-    for (size_t i = 1; i < ev->n && is_sorted; i++) {
-        is_sorted = ev->start_ps[i - 1] <= ev->start_ps[i];
+    for (size_t i = 0; i < ev->n; i++) {
+        is_sorted &= i == 0 || ev->start_ps[i - 1] <= ev->start_ps[i];
+        if (tbp_event_end(r->line, i) < ev->start_ps[i]) {
+            push_backward(r, i);
+        }
     }
-    push_backward(r);
-    if (is_sorted) {
-        for (size_t i = 0; i < ev->n; i++) {
-            begin_event(r, i);
-        }
-    } else {
-        TBP_VEC(uint32_t) order = {0};
-        tbp_vec_reserve(&order, ev->n);
-        for (size_t i = 0; i < ev->n; i++) {
-            *tbp_vec_push(&order) = (uint32_t)i;
-        }
-        tbp_sort_index_u64(order.at, ev->n, ev->start_ps, NULL);
-        for (size_t i = 0; i < ev->n; i++) {
-            begin_event(r, order.at[i]);
-        }
-        tbp_vec_release(&order);
+    if (!is_sorted) {
+        begin_in_order(r);
+    }
+    for (size_t i = 0; is_sorted && i < ev->n; i++) {
+        begin_event(r, i);
     }
     while (r->ends.n > 0) {
         struct pending_end e = pop_end(r);

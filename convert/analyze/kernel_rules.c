@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What follows from the texts of a kernel: its launch geometry, whether it runs on tensor cores, and
- * whether its op could. Source: spec tables/RULES.md 9 and 16 (b); the patterns are facts about the
- * names that vendor libraries give their kernels.
+ * What follows from the texts of a kernel: its launch geometry, whether it runs on tensor cores,
+ * and whether its op could. Source: spec tables/RULES.md 9 and 16 (b); the patterns are facts about
+ * the names that vendor libraries give their kernels.
  */
 #include "convert/analyze/kernel_table.h"
 
@@ -26,11 +26,24 @@ static const char *const nvidia_parts[] = {"16816",
                                            "xmma_sparse_gemm",
                                            "xmma_warp_specialized_implicit_gemm",
                                            NULL};
-static const char *const amd_parts[] = {
-    "gemm_fusion", "mfma",       "wmma",           "Custom_Cijk_",      "_xdl",
-    "aiter",       "attn_fwd",   "bwd_kernel_",    "FMHA_FWD",          "gtcx",
-    "moe_gemm",    "moe_mxgemm", "miopenSp3AsmConvRage", "TileGemmShape<", "TileFlatmmShape<",
-    "TileFmhaShape<", "TileFmhaBwdShape<", NULL};
+static const char *const amd_parts[] = {"gemm_fusion",
+                                        "mfma",
+                                        "wmma",
+                                        "Custom_Cijk_",
+                                        "_xdl",
+                                        "aiter",
+                                        "attn_fwd",
+                                        "bwd_kernel_",
+                                        "FMHA_FWD",
+                                        "gtcx",
+                                        "moe_gemm",
+                                        "moe_mxgemm",
+                                        "miopenSp3AsmConvRage",
+                                        "TileGemmShape<",
+                                        "TileFlatmmShape<",
+                                        "TileFmhaShape<",
+                                        "TileFmhaBwdShape<",
+                                        NULL};
 static const char *const eligible_ends[] = {"Conv2D",
                                             "Conv2DBackpropFilter",
                                             "Conv2DBackpropInput",
@@ -45,7 +58,7 @@ static const char *const eligible_ends[] = {"Conv2D",
                                             "XlaDotV2",
                                             NULL};
 static const char *const eligible_parts[] = {
-    "BatchMatMul", "CudnnRNNV", "CudnnRNNForward", "CudnnRNNBackprop", "dot_general",
+    "BatchMatMul",          "CudnnRNNV", "CudnnRNNForward", "CudnnRNNBackprop", "dot_general",
     "conv_general_dilated", NULL};
 
 static bool has_any(struct tbp_str s, const char *const *parts) {
@@ -194,8 +207,8 @@ void tbp_kernel_launch_parse(struct tbp_kernel_launch *out, struct tbp_str detai
         struct tbp_str token = tbp_str_sub(details, from, to);
         size_t colon = tbp_str_find(token, ':');
         if (colon < token.n && tbp_str_rfind(token, ':') == colon) {
-            read_token(out, tbp_str_sub(token, 0, colon),
-                       tbp_str_sub(token, colon + 1, token.n), repair);
+            read_token(out, tbp_str_sub(token, 0, colon), tbp_str_sub(token, colon + 1, token.n),
+                       repair);
         }
         from = to + 1;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ordering kernels and summing them by op; the table of all hosts. Source: spec tables/RULES.md 9.5-9.7
- * and 11.
+ * Ordering kernels and summing them by op; the table of all hosts. Source: spec
+ * tables/RULES.md 9.5-9.7 and 11.
  */
 #include "convert/analyze/kernel_table.h"
 
@@ -18,7 +18,8 @@ static int compare_u32(const uint32_t *x, const uint32_t *y, size_t n) {
     return 0;
 }
 
-/* What makes two rows the same kernel; also the order among equal times. Occupancy has no part in it. */
+/* What makes two rows the same kernel; also the order among equal times. Occupancy has no part in
+ * it. */
 static int compare_identity(const void *a, const void *b, void *ctx) {
     const struct tbp_kernel *x = a, *y = b;
     const struct tbp_kernel_launch *p = &x->launch, *q = &y->launch;
@@ -139,7 +140,8 @@ static int kernels_of_host(struct tbp_session *s, uint32_t host, struct tbp_aren
 static int kernels_of_all(struct tbp_session *s, struct tbp_arena *out, void **table,
                           struct tbp_error *err) {
     uint32_t n_hosts = tbp_session_n_hosts(s);
-    struct tbp_kernel *kernels = TBP_NEW_N(out, struct tbp_kernel, (size_t)n_hosts * TBP_KERNELS_MAX);
+    struct tbp_kernel *kernels =
+        TBP_NEW_N(out, struct tbp_kernel, (size_t)n_hosts * TBP_KERNELS_MAX);
     size_t n = 0;
     for (uint32_t i = 0; i < n_hosts; i++) {
         const struct tbp_kernel_table *t = tbp_kernels(s, i, err);

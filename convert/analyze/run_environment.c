@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Device type, counts and peak rates of a host from the stats of its device planes, and of all hosts
- * together. Source of the tables of rates: spec tables/RULES.md 4, reference host_and_op_analysis 5.1.
+ * Device type, counts and peak rates of a host from the stats of its device planes, and of all
+ * hosts together. Source of the tables of rates: spec tables/RULES.md 4, reference
+ * host_and_op_analysis 5.1.
  */
 #include "convert/analyze/run_environment.h"
 
@@ -10,8 +11,8 @@
 
 #include <math.h>
 
-/* FLOP per cycle and multiprocessor, the largest of the CUDA cores' and the tensor cores' rates at 32
- * and 16 bits; cc = major*1000 + minor*10, descending. */
+/* FLOP per cycle and multiprocessor, the largest of the CUDA cores' and the tensor cores' rates at
+ * 32 and 16 bits; cc = major*1000 + minor*10, descending. */
 static const struct {
     uint64_t cc;
     double flop;
@@ -122,8 +123,8 @@ static struct tbp_str gfx_of(const struct tbp_device_caps *c) {
 
 static struct tbp_str nvidia_model(const struct tbp_device_caps *c) {
     static const char *const names[] = {
-        [2] = "Nvidia GPU (Fermi)",  [3] = "Nvidia GPU (Kepler)", [5] = "Nvidia GPU (Maxwell)",
-        [6] = "Nvidia GPU (Pascal)", [7] = "Nvidia GPU (Volta)",  [8] = "Nvidia GPU (Ampere)",
+        [2] = "Nvidia GPU (Fermi)",  [3] = "Nvidia GPU (Kepler)",    [5] = "Nvidia GPU (Maxwell)",
+        [6] = "Nvidia GPU (Pascal)", [7] = "Nvidia GPU (Volta)",     [8] = "Nvidia GPU (Ampere)",
         [9] = "Nvidia GPU (Hopper)", [10] = "Nvidia GPU (Blackwell)"};
     if (c->major == 7 && c->minor >= 5) {
         return TBP_STR("Nvidia GPU (Turing)");
@@ -206,13 +207,11 @@ static void gpu_peaks(struct tbp_run_environment *e, const struct tbp_plane *p,
 }
 
 static void tpu_peaks(struct tbp_run_environment *e, const struct tbp_plane *p) {
-    static const char *const names[TBP_BW_KINDS] = {"peak_hbm_bw_gigabytes_per_second",
-                                                    "peak_sram_rd_bw_gigabytes_per_second",
-                                                    "peak_sram_wr_bw_gigabytes_per_second",
-                                                    "peak_cmem_rd_bw_gigabytes_per_second",
-                                                    "peak_cmem_wr_bw_gigabytes_per_second",
-                                                    "peak_vmem_rd_bw_gigabytes_per_second",
-                                                    "peak_vmem_wr_bw_gigabytes_per_second"};
+    static const char *const names[TBP_BW_KINDS] = {
+        "peak_hbm_bw_gigabytes_per_second",     "peak_sram_rd_bw_gigabytes_per_second",
+        "peak_sram_wr_bw_gigabytes_per_second", "peak_cmem_rd_bw_gigabytes_per_second",
+        "peak_cmem_wr_bw_gigabytes_per_second", "peak_vmem_rd_bw_gigabytes_per_second",
+        "peak_vmem_wr_bw_gigabytes_per_second"};
     e->peak_tflops = plane_double(p, "peak_teraflops_per_second");
     for (int i = 0; i < TBP_BW_KINDS; i++) {
         e->peak_gbs[i] = plane_double(p, names[i]);
@@ -304,7 +303,8 @@ static int environment_of_host(struct tbp_session *s, uint32_t host, struct tbp_
     return TBP_OK;
 }
 
-static void add_hostname(struct tbp_run_environment *e, struct tbp_str *names, struct tbp_str name) {
+static void add_hostname(struct tbp_run_environment *e, struct tbp_str *names,
+                         struct tbp_str name) {
     for (size_t i = 0; i < e->n_hostnames; i++) {
         if (tbp_str_eq(names[i], name)) {
             return;

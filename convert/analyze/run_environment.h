@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where a profile was taken: device type, counts, peak rates; and the roofline of an op against them.
- * Source: spec tables/RULES.md 4 and 14. Ownership: the session's arena. Const after creation.
+ * Where a profile was taken: device type, counts, peak rates; and the roofline of an op against
+ * them. Source: spec tables/RULES.md 4 and 14. Ownership: the session's arena. Const after
+ * creation.
  */
 #ifndef TBP_CONVERT_ANALYZE_RUN_ENVIRONMENT_H
 #define TBP_CONVERT_ANALYZE_RUN_ENVIRONMENT_H
@@ -10,7 +11,12 @@
 #include "convert/analyze/op_table.h"
 
 /* In rising order: hosts together have the largest of theirs. */
-enum tbp_hardware { TBP_HARDWARE_UNKNOWN, TBP_HARDWARE_CPU_ONLY, TBP_HARDWARE_GPU, TBP_HARDWARE_TPU };
+enum tbp_hardware {
+    TBP_HARDWARE_UNKNOWN,
+    TBP_HARDWARE_CPU_ONLY,
+    TBP_HARDWARE_GPU,
+    TBP_HARDWARE_TPU
+};
 
 enum tbp_bandwidth {
     TBP_BW_HBM,
@@ -26,15 +32,15 @@ enum tbp_bandwidth {
 struct tbp_run_environment {
     struct tbp_str device_type; /* "Nvidia GPU (Volta)", "GPU", "CPU", "TPU v4" … */
     enum tbp_hardware hardware;
-    uint64_t core_count;        /* device planes */
+    uint64_t core_count; /* device planes */
     uint32_t n_hosts, n_tasks;
     const struct tbp_str *hostnames; /* distinct, in order of the hosts; "localhost" if not told */
     size_t n_hostnames;
-    bool is_training;           /* some program computes gradients; the last host decides */
-    double peak_tflops;         /* 10^12 FLOP/s of all cores */
-    double peak_gbs[TBP_BW_KINDS]; /* 10^9 bytes/s */
-    unsigned n_peak_gbs;        /* how many are told; 0 without a device */
-    double ridge_point;         /* FLOP per byte; may be NaN or inf without HBM */
+    bool is_training;                /* some program computes gradients; the last host decides */
+    double peak_tflops;              /* 10^12 FLOP/s of all cores */
+    double peak_gbs[TBP_BW_KINDS];   /* 10^9 bytes/s */
+    unsigned n_peak_gbs;             /* how many are told; 0 without a device */
+    double ridge_point;              /* FLOP per byte; may be NaN or inf without HBM */
     double mxu_percent, hbm_percent; /* performance counters of the host plane; mean over hosts */
 };
 

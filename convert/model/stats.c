@@ -63,12 +63,25 @@ bool tbp_stat_next(struct tbp_stat_iter *it, struct tbp_stat *out) {
     return false;
 }
 
+/* True if the first field of the message is its id (where every writer puts it) and names another stat; a later id
+ * would replace it, but no writer gives two. */
+static bool is_other(const struct tbp_plane *p, struct tbp_wire w, enum tbp_stat_key key) {
+    uint64_t id;
+    if (w.at == w.end || *w.at++ != TBP_XSTAT_METADATA_ID << 3 || tbp_wire_varint(&w, &id))
+        return false;
+    return p->stat_metas[tbp_plane_stat_meta_index(p, (int64_t)id)].key != key;
+}
+
 static bool find(struct tbp_stat_iter it, enum tbp_stat_key key, struct tbp_stat *out) {
+    struct tbp_wire_field f;
     if (!tbp_plane_has_stat(it.plane, key))
         return false;
-    while (tbp_stat_next(&it, out))
-        if (out->meta->key == key)
+    while (tbp_wire_next(&it.w, &f) > 0) {
+        if (f.number != it.field || f.type != TBP_WIRE_BYTES || is_other(it.plane, f.bytes, key))
+            continue;
+        if (tbp_stat_decode(it.plane, f.bytes, out) && out->meta->key == key)
             return true;
+    }
     return false;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Page "Framework Op Stats" (older name: tensorflow_stats): two tables of the 500 longest ops of the
- * devices and of the host, with and without idle time. Source: spec tables/RULES.md 10 and 17.5,
- * reference plugin_contract 4.3 and 6.6.
+ * Page "Framework Op Stats" (older name: tensorflow_stats): two tables of the 500 longest ops of
+ * the devices and of the host, with and without idle time. Source: spec tables/RULES.md 10
+ * and 17.5, reference plugin_contract 4.3 and 6.6.
  */
 #include "convert/tool/tool.h"
 

@@ -16,8 +16,8 @@ static double us_of(uint64_t ps) {
     return ps % 1000 == 0 ? (double)(ps / 1000) / 1000.0 : (double)ps / 1e6;
 }
 
-/* Newest: whole nanoseconds per launch. The older pages, and kernels with parts of a nanosecond: the
- * exact quotient. */
+/* Newest: whole nanoseconds per launch. The older pages, and kernels with parts of a nanosecond:
+ * the exact quotient. */
 static double average_us(const struct tbp_kernel *k, bool is_exact) {
     if (is_exact || k->has_sub_ns) {
         return us_of(k->total_ps) / (double)k->occurrences;
