@@ -9,7 +9,6 @@
 #include "plugin_data/rundir.h"
 
 #include <string.h>
-#include <time.h>
 
 enum { MAX_TOOLS = 64 };
 
@@ -128,6 +127,17 @@ static int write_pages(struct host_state *h, uint64_t work_bytes, struct tbp_err
     return status;
 }
 
+/* Seconds of the first line that knows its time. */
+static int64_t start_of(const struct tbp_host *host) {
+    int64_t first_ns = 0;
+    for (size_t i = 0; i < host->n_planes; i++) {
+        int64_t start_ns = tbp_plane_start_ns(&host->planes[i]);
+        if (start_ns > 0 && (first_ns == 0 || start_ns < first_ns))
+            first_ns = start_ns;
+    }
+    return first_ns / 1000000000;
+}
+
 static int convert_opened(struct host_state *h, struct tbp_host *host,
                           struct tbp_convert_host *result, struct tbp_error *err) {
     const struct tbp_convert_job *job = h->run->job;
@@ -140,6 +150,7 @@ static int convert_opened(struct host_state *h, struct tbp_host *host,
     if (!status && job->has_xplane)
         status = write_xplane(h, xplane, host, file->path, err);
     result->ledger = host->ledger;
+    result->start_s = start_of(host);
     if (!status)
         status = tbp_outputs_finish(h->outputs, &host->ledger, err);
     summarize(result, h->outputs);
@@ -214,10 +225,10 @@ static void convert_hosts(const struct run_state *run, struct tbp_convert_result
 }
 
 /* What lets older plugins see the log directory at all; once, and only if there is something to
- * see. */
-static int write_marker(const struct tbp_convert_job *job, struct tbp_arena *arena,
-                        struct tbp_str host, struct tbp_error *err) {
-    return tbp_marker_write(job->logdir, tbp_arena_str(arena, host).p, (int64_t)time(NULL), err);
+ * see. Its time is that of the profile, so that the same input gives the same file. */
+static int write_marker(const struct tbp_convert_job *job, const struct tbp_convert_host *host,
+                        struct tbp_error *err) {
+    return tbp_marker_write(job->logdir, host->name.p, host->start_s, err);
 }
 
 int tbp_convert_run(const struct tbp_convert_job *job, struct tbp_arena *arena,
@@ -239,7 +250,7 @@ int tbp_convert_run(const struct tbp_convert_job *job, struct tbp_arena *arena,
     tbp_session_free(run.session);
     for (size_t i = 0; i < n; i++) {
         if (!result->hosts[i].status)
-            return write_marker(job, arena, result->hosts[i].name, err);
+            return write_marker(job, &result->hosts[i], err);
     }
     return TBP_OK;
 }

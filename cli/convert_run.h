@@ -28,8 +28,9 @@ struct tbp_convert_job {
 };
 
 struct tbp_convert_host {
-    struct tbp_str name;
+    struct tbp_str name; /* NUL-terminated */
     struct tbp_ledger ledger;
+    int64_t start_s; /* when the profile begins, since 1970 */
     size_t n_files;
     unsigned n_kept;
     uint64_t size_bytes; /* of what was written */

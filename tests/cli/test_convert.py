@@ -37,7 +37,6 @@ class Convert(Case):
                 with opener(os.path.join(folder, name)) as f:
                     json.load(f)
 
-    @unittest.skip("the marker is still to come")
     def test_marker_makes_tensorboard_see_the_run(self):
         self.expect(0, "convert", "-o", self.path("log"), SAMPLE)
         markers = [n for n in os.listdir(self.path("log")) if "tfevents" in n]
