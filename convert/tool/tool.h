@@ -52,6 +52,7 @@ extern const struct tbp_tool tbp_tool_kernel_stats;
 extern const struct tbp_tool tbp_tool_memory_profile;
 extern const struct tbp_tool tbp_tool_trace_viewer;
 extern const struct tbp_tool tbp_tool_tf_data_bottleneck_analysis;
+extern const struct tbp_tool tbp_tool_trace_viewer_stream;
 extern const struct tbp_tool *const tbp_tools[]; /* tools.c: THE TABLE; NULL-terminated */
 
 /* By either name; NULL if unknown. */

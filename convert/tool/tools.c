@@ -15,6 +15,7 @@ const struct tbp_tool *const tbp_tools[] = {
     &tbp_tool_memory_profile,
     &tbp_tool_trace_viewer,
     &tbp_tool_tf_data_bottleneck_analysis,
+    &tbp_tool_trace_viewer_stream,
     NULL,
 };
 
