@@ -54,8 +54,8 @@ struct tbp_step_window tbp_steps_align(const struct tbp_step_hull *sub, size_t n
     if (!n_sub || !n_chief)
         return w;
     uint64_t *common = common_times(sub, n_sub, chief, n_chief);
-    size_t best = n_sub; /* offset 0, then 1 … n_chief-1, then -1 … -(n_sub-1); strictly more common
-                            time wins */
+    /* Offset 0, then 1 ... n_chief-1, then -1 ... -(n_sub-1); strictly more common time wins. */
+    size_t best = n_sub;
     for (size_t k = n_sub; k < n_sub + n_chief; k++)
         best = common[k] > common[best] ? k : best;
     for (size_t k = n_sub; k-- > 1;)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every sentence of the overview, the input page and the pod viewer, word for word as the official pages say it:
- * frontends and users search for parts of them. Formats take doubles (%.1f) or texts (%s).
+ * Every sentence of the overview, the input page and the pod viewer, word for word as the official
+ * pages say it: frontends and users search for parts. Formats take doubles (%.1f) or texts (%s).
  * Source: spec pages/RULES.md appendix A.
  */
 #ifndef TBP_CONVERT_TOOL_PAGE_TEXTS_H
