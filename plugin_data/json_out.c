@@ -45,8 +45,8 @@ enum { Y = 1 << TBP_JSON_PYTHON, A = G | P | T | Y };
 
 /* Dialects in which a byte cannot be copied as it stands; every byte of a longer character is
  * looked at in all of them. */
-static const uint8_t special[256] = {[0 ... 31] = A, ['"'] = A, ['\\'] = A, ['<'] = P | T,
-                                     ['>'] = P | T,  ['&'] = T, [127] = P,  [128 ... 255] = A};
+static const uint8_t special[256] = {[0 ... 31] = A, ['"'] = A, ['\\'] = A,    ['<'] = P | T,
+                                     ['>'] = P | T,  ['&'] = T, [127] = P | Y, [128 ... 255] = A};
 
 /* Length of the character at p, 0 if it is none (overlong, surrogate, beyond U+10FFFF, cut). */
 static unsigned decode_utf8(const uint8_t *p, size_t n, uint32_t *code) {
@@ -91,10 +91,34 @@ static void put_escape(struct tbp_json *j, uint32_t code) {
     }
 }
 
+/* What protobuf's JSON printer escapes beyond ASCII: controls, and what is invisible or turns the
+ * direction of text. */
+static bool is_escaped_by_protobuf(uint32_t code) {
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {
+        {0x80, 0x9f},       {0xad, 0xad},       {0x600, 0x603},     {0x6dd, 0x6dd},
+        {0x70f, 0x70f},     {0x17b4, 0x17b5},   {0x200b, 0x200f},   {0x2028, 0x202e},
+        {0x2060, 0x2064},   {0x206a, 0x206f},   {0xfeff, 0xfeff},   {0xfff9, 0xfffb},
+        {0x1d173, 0x1d17a}, {0xe0001, 0xe0001}, {0xe0020, 0xe007f},
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0] && code >= ranges[i].first; ++i)
+        if (code <= ranges[i].last)
+            return true;
+    return false;
+}
+
 static bool is_escaped(uint32_t code, enum tbp_json_escape how) {
     if (code < 0x80)
         return true;
-    return how == TBP_JSON_PYTHON || (how == TBP_JSON_TRACE && (code == 0x2028 || code == 0x2029));
+    switch (how) {
+    case TBP_JSON_PYTHON:
+        return true;
+    case TBP_JSON_PROTO:
+        return is_escaped_by_protobuf(code);
+    default:
+        return false;
+    }
 }
 
 void tbp_json_text(struct tbp_json *j, struct tbp_str s, enum tbp_json_escape how) {

@@ -16,9 +16,9 @@
 
 enum tbp_json_escape {
     TBP_JSON_GVIZ,  /* data tables: raw UTF-8, < > & as they are, control as \b\f\n\r\t or \u00xx */
-    TBP_JSON_PROTO, /* protobuf JSON: as above, and < > as \u003c \u003e, 0x7f as \u007f */
-    TBP_JSON_TRACE, /* trace_viewer@: as data tables, and < > & U+2028 U+2029 as \uxxxx */
-    TBP_JSON_PYTHON, /* json.dumps: all non-ASCII as \uxxxx with surrogate pairs */
+    TBP_JSON_PROTO, /* protobuf JSON: as above, and < > 0x7f and invisible characters as \uxxxx */
+    TBP_JSON_TRACE, /* trace_viewer@: as data tables, and < > & as \uxxxx */
+    TBP_JSON_PYTHON, /* json.dumps: all but printing ASCII as \uxxxx with surrogate pairs */
 };
 
 struct tbp_json {

@@ -27,20 +27,25 @@ Test(json_out, tables_escape_only_what_json_demands) {
                      "\"a\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\x7f<>&\xe2\x80\xa8\xce\xbc\"");
 }
 
-Test(json_out, protobuf_escapes_angle_brackets_and_delete) {
+Test(json_out, protobuf_escapes_angle_brackets_and_what_is_invisible) {
     cr_assert_str_eq(json_of(TBP_STR("<a>&\x7f\xce\xbc"), TBP_JSON_PROTO),
                      "\"\\u003ca\\u003e&\\u007f\xce\xbc\"");
+    /* U+0080 U+00A0 U+200B U+2065 U+FEFF U+E0001, as the official plugin answers */
+    cr_assert_str_eq(
+        json_of(TBP_STR("\xc2\x80\xc2\xa0\xe2\x80\x8b\xe2\x81\xa5\xef\xbb\xbf\xf3\xa0\x80\x81"),
+                TBP_JSON_PROTO),
+        "\"\\u0080\xc2\xa0\\u200b\xe2\x81\xa5\\ufeff\\udb40\\udc01\"");
 }
 
-Test(json_out, traces_escape_what_html_and_scripts_trip_over) {
+Test(json_out, traces_escape_what_html_trips_over) {
     cr_assert_str_eq(
         json_of(TBP_STR("<a>&\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa\x7f"), TBP_JSON_TRACE),
-        "\"\\u003ca\\u003e\\u0026\\u2028\\u2029\xe2\x80\xaa\x7f\"");
+        "\"\\u003ca\\u003e\\u0026\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa\x7f\"");
 }
 
 Test(json_out, python_escapes_all_beyond_ascii_with_surrogate_pairs) {
     cr_assert_str_eq(json_of(TBP_STR("<\xc3\xa9\xce\xbc\xf0\x9f\x98\x80\x7f"), TBP_JSON_PYTHON),
-                     "\"<\\u00e9\\u03bc\\ud83d\\ude00\x7f\"");
+                     "\"<\\u00e9\\u03bc\\ud83d\\ude00\\u007f\"");
 }
 
 Test(json_out, each_byte_that_is_no_utf8_becomes_one_replacement) {
