@@ -137,6 +137,10 @@ void tbp_wire_put_float(struct tbp_wire_out *o, uint32_t field, float v) {
 void tbp_wire_put_bytes(struct tbp_wire_out *o, uint32_t field, const void *p, size_t n) {
     put_key(o, field, TBP_WIRE_BYTES);
     tbp_wire_put_varint(o, n);
+    tbp_wire_put_raw(o, p, n);
+}
+
+void tbp_wire_put_raw(struct tbp_wire_out *o, const void *p, size_t n) {
     uint8_t *to = room(o, n);
     if (n)
         memcpy(to, p, n);

@@ -111,6 +111,7 @@ void tbp_wire_put_u64(struct tbp_wire_out *o, uint32_t field, uint64_t v);  /* v
 void tbp_wire_put_double(struct tbp_wire_out *o, uint32_t field, double v); /* fixed64 field */
 void tbp_wire_put_float(struct tbp_wire_out *o, uint32_t field, float v);   /* fixed32 field */
 void tbp_wire_put_bytes(struct tbp_wire_out *o, uint32_t field, const void *p, size_t n);
+void tbp_wire_put_raw(struct tbp_wire_out *o, const void *p, size_t n); /* bytes as they are, no field around */
 void tbp_wire_put_str(struct tbp_wire_out *o, uint32_t field, struct tbp_str s);
 /* Nested message: begin reserves a 5-byte length, end patches it (a legal, padded varint; < 32 GiB). */
 size_t tbp_wire_begin(struct tbp_wire_out *o, uint32_t field);

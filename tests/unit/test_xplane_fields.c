@@ -17,9 +17,11 @@ struct expected {
 static void check(const ProtobufCMessageDescriptor *d, const struct expected *e, size_t n) {
     cr_expect_eq(d->n_fields, n, "%s has %u fields, %zu constants", d->name, d->n_fields, n);
     for (size_t i = 0; i < n; i++) {
-        const ProtobufCFieldDescriptor *f = protobuf_c_message_descriptor_get_field_by_name(d, e[i].name);
+        const ProtobufCFieldDescriptor *f =
+            protobuf_c_message_descriptor_get_field_by_name(d, e[i].name);
         cr_assert_not_null(f, "%s.%s is missing", d->name, e[i].name);
-        cr_expect_eq(f->id, e[i].number, "%s.%s is %u, not %u", d->name, e[i].name, f->id, e[i].number);
+        cr_expect_eq(f->id, e[i].number, "%s.%s is %u, not %u", d->name, e[i].name, f->id,
+                     e[i].number);
         cr_expect_eq(f->type, e[i].type, "%s.%s has another type", d->name, e[i].name);
     }
 }
@@ -72,6 +74,5 @@ Test(xplane_fields, stat_and_metadata) {
           {"display_name", TBP_XEVENTMETA_DISPLAY_NAME, STRING},
           {"stats", TBP_XEVENTMETA_STATS, MESSAGE}, {"child_id", TBP_XEVENTMETA_CHILD_ID, INT64});
     CHECK(tbp__xstat_metadata__descriptor, {"id", TBP_XSTATMETA_ID, INT64},
-          {"name", TBP_XSTATMETA_NAME, STRING},
-          {"description", TBP_XSTATMETA_DESCRIPTION, STRING});
+          {"name", TBP_XSTATMETA_NAME, STRING}, {"description", TBP_XSTATMETA_DESCRIPTION, STRING});
 }
