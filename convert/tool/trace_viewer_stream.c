@@ -27,7 +27,7 @@ struct answer {
     struct tbp_stream_host *hosts; /* those with processes */
     uint32_t n_hosts;
     struct question q;
-    bool has_tpu;
+    bool has_tpu, is_legacy;
     struct tbp_stack_frames frames;
     TBP_VEC(struct piece) pieces;
 };
@@ -123,7 +123,8 @@ static int add_host(struct answer *a, struct tbp_session *s, uint32_t host, uint
     struct tbp_pool *pool = tbp_session_pool(s);
     const bool keeps_all = tbp_session_semantics(s) == TBP_SEMANTICS_REPAIR;
     tbp_arena_init(&h->arena);
-    h->pid_shift = PIDS_PER_HOST * position;
+    /* Older plugins ask for one host only and show its ids as they are. */
+    h->pid_shift = a->is_legacy && tbp_session_n_hosts(s) == 1 ? 0 : PIDS_PER_HOST * position;
     int status = tbp_trace_build(s, host, TBP_TRACE_STREAM, &h->arena, &h->trace, err);
     if (!status)
         status = tbp_trace_index_make(&h->index, &h->trace, keeps_all, pool, err);
@@ -134,7 +135,7 @@ static int add_host(struct answer *a, struct tbp_session *s, uint32_t host, uint
     count_lost(s, host, &h->index);
     escape_names(h);
     a->has_tpu |= has_tpu(&h->trace);
-    if (a->q.kind != ASKS_EVENT) {
+    if (a->q.kind != ASKS_EVENT) { /* frames of all events, shown or not */
         tbp_stack_frames_of_host(&a->frames, h);
         return TBP_OK;
     }
@@ -226,8 +227,18 @@ static void put_timespan(struct tbp_json *j, const struct answer *a) {
         high = any_high && high > x->high_ps ? high : x->high_ps;
         any_low = any_high = true;
     }
-    tbp_json_printf(j, "\"filteredByVisibility\":true,\"fullTimespan\":[%.6g,%.6g],",
-                    (double)low / 1e9, (double)high / 1e9);
+    tbp_json_printf(j, "\"filteredByVisibility\":%s,\"fullTimespan\":[%.6g,%.6g],",
+                    a->is_legacy ? "false" : "true", (double)low / 1e9, (double)high / 1e9);
+}
+
+static void put_details(struct tbp_json *j, const struct answer *a) {
+    if (a->is_legacy)
+        return;
+    tbp_json_lit(j, "\"details\":[{\"name\":\"mpmd_pipeline_view\",\"value\":false}");
+    if (a->has_tpu)
+        tbp_json_printf(j, ",{\"name\":\"full_dma\",\"value\":%s}",
+                        a->q.full_dma ? "true" : "false");
+    tbp_json_lit(j, "],");
 }
 
 static void put_head(struct tbp_json *j, const struct answer *a) {
@@ -236,11 +247,8 @@ static void put_head(struct tbp_json *j, const struct answer *a) {
         n += a->hosts[i].picks.n;
     tbp_json_lit(j, "{\"displayTimeUnit\":\"ns\",\"metadata\":{\"highres-ticks\":true}, ");
     tbp_json_lit(j, "\"codeLink\":\"\",\"useNewBackend\": false,");
-    tbp_json_lit(j, "\"details\":[{\"name\":\"mpmd_pipeline_view\",\"value\":false}");
-    if (a->has_tpu)
-        tbp_json_printf(j, ",{\"name\":\"full_dma\",\"value\":%s}",
-                        a->q.full_dma ? "true" : "false");
-    tbp_json_printf(j, "],\"returnedEventsSize\":%zu,", n);
+    put_details(j, a);
+    tbp_json_printf(j, "\"returnedEventsSize\":%zu,", n);
     put_timespan(j, a);
     put_frames(j, &a->frames);
     tbp_json_lit(j, "\"traceEvents\":[");
@@ -322,8 +330,11 @@ static int write_answer(struct answer *a, struct tbp_session *s, const uint32_t 
         status = tbp_write_pieces(tbp_session_pool(s), out, a->pieces.n, put_piece, a, err);
     if (!status) {
         tbp_json_init(j, out);
-        tbp_json_printf(j, "], \"showCounterMessage\": \"\" ,\"totalCounterEvents\":%zu}",
-                        count_samples(a));
+        if (a->is_legacy)
+            tbp_json_lit(j, "]}");
+        else
+            tbp_json_printf(j, "], \"showCounterMessage\": \"\" ,\"totalCounterEvents\":%zu}",
+                            count_samples(a));
         status = tbp_json_finish(j, err);
     }
     tbp_arena_release(&scratch);
@@ -336,6 +347,8 @@ static int write_stream(struct tbp_session *s, const struct tbp_request *r, stru
     int status = read_question(r, &a.q, err);
     if (status)
         return status;
+    a.is_legacy = r->dialect == TBP_DIALECT_LEGACY;
+    a.q.with_args |= a.is_legacy;
     const bool all = r->host == TBP_ALL_HOSTS;
     const uint32_t n = all ? tbp_session_n_hosts(s) : 1;
     struct tbp_arena arena;
