@@ -89,6 +89,13 @@ static uint64_t load8(const uint8_t *p) {
     return v;
 }
 
+static void store8(uint8_t *p, uint64_t v) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    memcpy(p, &v, sizeof v);
+}
+
 static uint32_t hash_of(const uint8_t *p) { /* of MATCH_MIN bytes */
     return (uint32_t)(load8(p) * 0x9e3779b97f4a7c15u >> (64 - HASH_BITS));
 }
@@ -173,11 +180,9 @@ static inline void put(struct bits *b, uint64_t v, unsigned n) {
 }
 
 static inline void flush(struct bits *b) {
-    for (int i = 0; i < 8; ++i)
-        b->out[i] = (uint8_t)(b->hold >> 8 * i);
-    unsigned bytes = b->n >> 3;
-    b->out += bytes;
-    b->hold = bytes < 8 ? b->hold >> 8 * bytes : 0;
+    store8(b->out, b->hold);
+    b->out += b->n >> 3;
+    b->hold >>= b->n & ~7u; /* n < 64 */
     b->n &= 7;
 }
 

@@ -2,7 +2,7 @@
  *
  * Number texts of every dialect. Doubles between 1e-6 and 1e17 (all times) go through exact 128-bit
  * integers: 17 correctly rounded digits, or the shortest that read back; the rest through printf.
- * Budget of a time: 40 ns (tests/bench).
+ * Budget of a time: 40 ns (tests/bench/bench_output.c).
  */
 #include "plugin_data/number_out.h"
 
