@@ -19,9 +19,11 @@ struct tbp_hlo_table {
 
 /* A metadata entry that holds a program. */
 struct candidate {
-    uint64_t id;
+    uint64_t program_id;
+    uint64_t key;   /* id of the entry, or the number in its name that replaces it */
+    uint64_t place; /* in the order of entries after renumbering */
     struct tbp_str proto;
-    bool is_renumbered;
+    bool is_renumbered, is_replaced;
 };
 
 static bool find_proto(const struct tbp_plane *p, const struct tbp_meta *m, struct tbp_str *proto,
@@ -63,29 +65,61 @@ static bool candidate_of(const struct tbp_plane *p, const struct tbp_meta *m, st
     if (!m->has_stats || !find_proto(p, m, &c->proto, &program))
         return false;
     c->is_renumbered = id_in_name(m->name, &id) && id != (uint64_t)m->id;
-    c->id = c->is_renumbered ? id : (uint64_t)m->id;
-    if (program.type != TBP_STAT_NONE)
-        c->id = tbp_stat_iu(&program);
+    c->key = c->is_renumbered ? id : (uint64_t)m->id;
+    c->program_id = program.type != TBP_STAT_NONE ? tbp_stat_iu(&program) : c->key;
     return true;
 }
 
-/* Equal ids: renumbered entries first, then file order. */
-static int by_id(const void *a, const void *b, void *ctx) {
+/* A renumbered entry replaces the one that has its number, in the same place, or goes to the end;
+ * of two with one number the last counts. of_meta: metadata entry -> candidate or TBP_MAP_NONE. */
+static void renumber(const struct tbp_plane *p, struct candidate *c, size_t n,
+                     const uint32_t *of_meta) {
+    struct tbp_idmap by_key = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (!c[i].is_renumbered)
+            continue;
+        bool is_new;
+        uint32_t *first = tbp_idmap_put(&by_key, c[i].key, &is_new);
+        if (!is_new) {
+            c[i].place = c[*first].place;
+            c[*first].is_replaced = true;
+        } else {
+            uint32_t meta = tbp_plane_meta_index(p, (int64_t)c[i].key);
+            uint32_t old = meta != 0 ? of_meta[meta] : TBP_MAP_NONE;
+            bool is_free = meta == 0 || (old != TBP_MAP_NONE && c[old].is_renumbered);
+            c[i].place = is_free ? p->n_metas + i : meta;
+            if (!is_free && old != TBP_MAP_NONE)
+                c[old].is_replaced = true;
+        }
+        *first = (uint32_t)i;
+    }
+    tbp_idmap_release(&by_key);
+}
+
+static int by_program(const void *a, const void *b, void *ctx) {
     const struct candidate *x = a, *y = b;
     (void)ctx;
-    if (x->id != y->id)
-        return x->id < y->id ? -1 : 1;
-    return (int)y->is_renumbered - (int)x->is_renumbered;
+    if (x->program_id != y->program_id)
+        return x->program_id < y->program_id ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
 }
 
 static struct candidate *find_candidates(const struct tbp_plane *p, struct tbp_arena *a,
                                          size_t *n) {
     struct candidate *found = TBP_NEW_N(a, struct candidate, p->n_metas + 1);
+    uint32_t *of_meta = TBP_NEW_N(a, uint32_t, p->n_metas);
+    size_t n_found = 0;
+    for (size_t i = 0; i < p->n_metas; i++) {
+        bool is_candidate = candidate_of(p, &p->metas[i], &found[n_found]);
+        found[n_found].place = i;
+        of_meta[i] = is_candidate ? (uint32_t)n_found++ : TBP_MAP_NONE;
+    }
+    renumber(p, found, n_found, of_meta);
     *n = 0;
-    for (size_t i = 0; i < p->n_metas; i++)
-        if (candidate_of(p, &p->metas[i], &found[*n]))
-            ++*n;
-    tbp_sort(found, *n, sizeof *found, by_id, NULL);
+    for (size_t i = 0; i < n_found; i++)
+        if (!found[i].is_replaced)
+            found[(*n)++] = found[i];
+    tbp_sort(found, *n, sizeof *found, by_program, NULL);
     return found;
 }
 
@@ -127,7 +161,7 @@ static bool read_program(struct tbp_hlo_table *t, const struct candidate *c, boo
             tbp_hlo_module_cost(&m, &scratch);
         struct tbp_hlo_program *p = &t->programs[t->n_programs++];
         *p = (struct tbp_hlo_program){
-            .id = c->id, .name = m.name, .instructions = m.instructions, .n = m.n};
+            .id = c->program_id, .name = m.name, .instructions = m.instructions, .n = m.n};
         bool is_training = index_program(p, out);
         t->is_training = t->is_training || is_training;
     }
@@ -160,7 +194,8 @@ static int hlo_of_host(struct tbp_session *s, uint32_t host, struct tbp_arena *o
     bool wants_costs = has_gpu_costs(h);
     t->programs = TBP_NEW_N(out, struct tbp_hlo_program, n + 1);
     for (size_t i = 0; i < n; i++) {
-        bool is_known = t->n_programs > 0 && t->programs[t->n_programs - 1].id == candidates[i].id;
+        bool is_known =
+            t->n_programs > 0 && t->programs[t->n_programs - 1].id == candidates[i].program_id;
         if (!is_known)
             read_program(t, &candidates[i], wants_costs, out);
     }

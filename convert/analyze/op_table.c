@@ -34,8 +34,7 @@ void tbp_op_builder_close(struct tbp_op_builder *b, uint64_t window_ps,
                           enum tbp_semantics semantics) {
     struct tbp_op_table *t = &b->totals;
     bool has_idle = window_ps > t->total_op_ps;
-    t->total_ps =
-        has_idle || semantics == TBP_SEMANTICS_TF ? window_ps : t->total_op_ps;
+    t->total_ps = has_idle || semantics == TBP_SEMANTICS_TF ? window_ps : t->total_op_ps;
     struct tbp_op *idle = tbp_op_builder_op(b, 0, TBP_STR(TBP_IDLE));
     if (idle->category.n == 0) {
         idle->category = TBP_STR(TBP_IDLE);
