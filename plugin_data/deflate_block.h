@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Compresses one block of a raw deflate stream (RFC 1951): byte-aligned at both ends and not final,
- * so that blocks made by different threads can be joined in order. Made for JSON at more than 500
- * MB/s per core; other data comes out whole, but not small. Ownership: the state lies in the
- * caller's arena. One thread at a time per state.
+ * Compresses one block of a raw deflate stream with zlib at its fastest level: byte-aligned at both
+ * ends and not final, so that blocks made by different threads can be joined in order.
+ * Ownership: the state lies in the caller's arena. One thread at a time per state.
  */
 #ifndef TBP_PLUGIN_DATA_DEFLATE_BLOCK_H
 #define TBP_PLUGIN_DATA_DEFLATE_BLOCK_H
@@ -12,15 +11,14 @@
 
 enum {
     TBP_DEFLATE_BLOCK = 256 * 1024,
-    TBP_DEFLATE_SLACK = 16,                     /* bytes that may be read behind a block */
-    TBP_DEFLATE_OUT = TBP_DEFLATE_BLOCK + 1024, /* enough for any block */
+    TBP_DEFLATE_OUT = TBP_DEFLATE_BLOCK + 1024, /* enough for any block and its end marker */
 };
 
 struct tbp_deflate;
 struct tbp_deflate *tbp_deflate_new(struct tbp_arena *arena);
 
-/* n <= TBP_DEFLATE_BLOCK bytes, with TBP_DEFLATE_SLACK readable bytes behind them, to `out` of
- * TBP_DEFLATE_OUT bytes; returns the count. The result depends on the n bytes alone. */
+/* n <= TBP_DEFLATE_BLOCK bytes to `out` of TBP_DEFLATE_OUT bytes; returns the count. The result
+ * depends on the n bytes alone. */
 size_t tbp_deflate_block(struct tbp_deflate *d, const uint8_t *in, size_t n, uint8_t *out);
 
 #endif

@@ -183,7 +183,7 @@ int tbp_sink_gzip_new(struct tbp_sink_gzip **out, struct tbp_sink *next, struct 
     g->next = next;
     g->n_slots = 2 * helpers + 2;
     for (unsigned i = 0; i < g->n_slots; ++i) {
-        g->slots[i].in = TBP_NEW_N(&memory, uint8_t, TBP_DEFLATE_BLOCK + TBP_DEFLATE_SLACK);
+        g->slots[i].in = TBP_NEW_N(&memory, uint8_t, TBP_DEFLATE_BLOCK);
         g->slots[i].out = TBP_NEW_N(&memory, uint8_t, TBP_DEFLATE_OUT);
     }
     g->memory = memory;
