@@ -4,6 +4,7 @@
  */
 #include "convert/analyze/gpu_pass.h"
 #include "convert/analyze/hlo.h"
+#include "convert/analyze/host_notes.h"
 #include "convert/analyze/memory_timeline.h"
 #include "convert/analyze/requests.h"
 #include "convert/analyze/run_environment.h"
@@ -23,6 +24,7 @@ const struct tbp_analysis *const tbp_analyses[] = {
     &tbp_analysis_steps,
     &tbp_analysis_trimmed_steps,
     &tbp_analysis_requests,
+    &tbp_analysis_host_notes,
     &tbp_analysis_tf_data,
     NULL,
 };

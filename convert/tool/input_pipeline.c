@@ -52,7 +52,8 @@ static void put_advice(struct tbp_json *j) {
 
 static void put_diagnostics(struct tbp_json *j, const struct tbp_page *p) {
     struct tbp_gviz g;
-    const char *warning = tbp_page_step_warning(p->in.steps), *repair = tbp_page_step_repair(p);
+    const char *warning = tbp_page_step_warning(p->in.steps),
+               *repair = tbp_page_step_repair(p->notes);
     tbp_page_begin_diagnostics(&g, j);
     if (repair)
         tbp_page_put_message(&g, "INFO", tbp_str_c(repair));
@@ -82,6 +83,9 @@ static int write_input_pipeline(struct tbp_session *s, const struct tbp_request 
     tbp_arena_init(&arena);
     struct tbp_page p = {.session = s, .host = r->host, .dialect = r->dialect, .arena = &arena};
     int rc = tbp_input_stats_make(s, r->host, &arena, &p.in, err);
+    p.notes = rc == TBP_OK ? tbp_host_notes(s, r->host, err) : NULL;
+    if (rc == TBP_OK && !p.notes)
+        rc = err ? err->code : TBP_E_INTERNAL;
     if (rc == TBP_OK) {
         struct tbp_json *j = TBP_NEW(&arena, struct tbp_json);
         tbp_json_init(j, out);

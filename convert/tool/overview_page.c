@@ -8,8 +8,6 @@
 #include "convert/tool/page_texts.h"
 #include "convert/tool/step_page.h"
 
-#include "base/sort.h"
-
 #define PS_PER_NS 1e3
 enum { TOP_OPS = 10 };
 static const double low_precision_percent = 10;
@@ -255,70 +253,22 @@ static void put_latency(struct tbp_json *j, const struct overview *o) {
 
 /* ---- [6] diagnostics ---- */
 
-static int compare_texts(const void *a, const void *b, void *ctx) {
-    (void)ctx;
-    return tbp_str_cmp(*(const struct tbp_str *)a, *(const struct tbp_str *)b);
-}
-
-struct messages {
-    struct tbp_str *at;
-    size_t n;
-};
-
-/* Adds a host's messages, each text once, in byte order. */
-static void add_messages(struct messages *m, const struct tbp_str *from, size_t n) {
-    struct tbp_str *own = m->at + m->n;
-    size_t kept = 0;
-    memcpy(own, from, n * sizeof *own);
-    tbp_sort(own, n, sizeof *own, compare_texts, NULL);
-    for (size_t i = 0; i < n; i++)
-        if (kept == 0 || !tbp_str_eq(own[i], own[kept - 1]))
-            own[kept++] = own[i];
-    m->n += kept;
-}
-
-static int collect_messages(const struct overview *o, struct messages *errors,
-                            struct messages *warnings, struct tbp_error *err) {
-    uint32_t first = o->page.host == TBP_ALL_HOSTS ? 0 : o->page.host;
-    uint32_t end = o->page.host == TBP_ALL_HOSTS ? tbp_session_n_hosts(o->page.session) : first + 1;
-    for (int pass = 0; pass < 2; pass++) {
-        size_t n_errors = 0, n_warnings = 0;
-        for (uint32_t i = first; i < end; i++) {
-            const struct tbp_host *h = tbp_session_raw_host(o->page.session, i, err);
-            if (!h)
-                return err ? err->code : TBP_E_INTERNAL;
-            n_errors += h->n_errors;
-            n_warnings += h->n_warnings;
-            if (pass == 1 && h->n_errors)
-                add_messages(errors, h->errors, h->n_errors);
-            if (pass == 1 && h->n_warnings)
-                add_messages(warnings, h->warnings, h->n_warnings);
-        }
-        if (pass == 0) {
-            errors->at = TBP_NEW_N(o->page.arena, struct tbp_str, n_errors);
-            warnings->at = TBP_NEW_N(o->page.arena, struct tbp_str, n_warnings);
-        }
-    }
-    tbp_sort(errors->at, errors->n, sizeof *errors->at, compare_texts, NULL);
-    return TBP_OK;
-}
-
-static void put_diagnostics(struct tbp_json *j, const struct overview *o,
-                            const struct messages *errors, const struct messages *warnings) {
+static void put_diagnostics(struct tbp_json *j, const struct overview *o) {
     const struct tbp_run_environment *env = o->page.in.env;
-    const char *warning = tbp_page_step_warning(o->page.in.steps),
-               *repair = tbp_page_step_repair(&o->page);
+    const struct tbp_host_notes *notes = o->page.notes;
+    const char *warning = tbp_page_step_warning(o->page.in.steps);
+    const char *repair = tbp_page_step_repair(notes);
     struct tbp_gviz g;
     tbp_page_begin_diagnostics(&g, j);
     if (repair)
         tbp_page_put_message(&g, "INFO", tbp_str_c(repair));
-    for (size_t i = 0; i < warnings->n; i++)
-        tbp_page_put_message(&g, "WARNING", warnings->at[i]);
+    for (size_t i = 0; i < notes->n_warnings; i++)
+        tbp_page_put_message(&g, "WARNING", notes->warnings[i]);
     if (warning)
         tbp_page_put_message(&g, "WARNING", tbp_str_c(warning));
-    for (size_t i = 0; i < errors->n; i++)
-        tbp_page_put_message(&g, "ERROR", errors->at[i]);
-    if (!errors->n && !tbp_str_is(env->device_type, "CPU") && env->core_count == 0)
+    for (size_t i = 0; i < notes->n_errors; i++)
+        tbp_page_put_message(&g, "ERROR", notes->errors[i]);
+    if (!notes->n_errors && !tbp_str_is(env->device_type, "CPU") && env->core_count == 0)
         tbp_page_put_message(&g, "ERROR", TBP_STR(TBP_TEXT_NO_DEVICE_TRACE));
     tbp_gviz_end(&g);
 }
@@ -333,15 +283,13 @@ static int collect(struct overview *o, struct tbp_error *err) {
     o->device = tbp_framework_ops(p->session, p->host, err);
     o->kernels = o->device ? tbp_kernels(p->session, p->host, err) : NULL;
     o->requests = o->kernels ? tbp_requests(p->session, p->host, err) : NULL;
+    p->notes = o->requests ? tbp_host_notes(p->session, p->host, err) : NULL;
     o->gpu_layout = tbp_str_has(p->in.env->device_type, "GPU");
-    return o->requests ? TBP_OK : err ? err->code : TBP_E_INTERNAL;
+    return p->notes ? TBP_OK : err ? err->code : TBP_E_INTERNAL;
 }
 
 static int put_page(struct overview *o, struct tbp_sink *out, struct tbp_error *err) {
-    struct messages errors = {NULL, 0}, warnings = {NULL, 0};
     int rc = collect(o, err);
-    if (rc == TBP_OK)
-        rc = collect_messages(o, &errors, &warnings, err);
     if (rc)
         return rc;
     struct tbp_json *j = TBP_NEW(o->page.arena, struct tbp_json);
@@ -357,7 +305,7 @@ static int put_page(struct overview *o, struct tbp_sink *out, struct tbp_error *
     tbp_json_char(j, ',');
     put_latency(j, o);
     tbp_json_lit(j, ", {},"); /* the blank is in the original */
-    put_diagnostics(j, o, &errors, &warnings);
+    put_diagnostics(j, o);
     tbp_json_char(j, ']');
     return tbp_json_finish(j, err);
 }

@@ -149,7 +149,7 @@ static void put_step(struct tbp_json *j, const struct tbp_step_table *t, const s
 
 static void put_page(struct tbp_json *j, const struct tbp_page *p, const struct tbp_step_table *t,
                      const struct tbp_run_environment *env) {
-    const char *warning = tbp_page_step_warning(t), *repair = tbp_page_step_repair(p);
+    const char *warning = tbp_page_step_warning(t), *repair = tbp_page_step_repair(p->notes);
     tbp_json_lit(j, "{\"podStatsSequence\":{\"podStatsMap\":[");
     for (size_t i = 0; i < t->n_steps; i++) {
         if (i)
@@ -180,11 +180,12 @@ static int write_pod_viewer(struct tbp_session *s, const struct tbp_request *r,
                             struct tbp_sink *out, struct tbp_error *err) {
     const struct tbp_step_table *t = tbp_steps(s, r->host, err);
     const struct tbp_run_environment *env = t ? tbp_run_environment(s, r->host, err) : NULL;
-    if (!env)
+    const struct tbp_host_notes *notes = env ? tbp_host_notes(s, r->host, err) : NULL;
+    if (!notes)
         return err ? err->code : TBP_E_INTERNAL;
     struct tbp_arena arena;
     tbp_arena_init(&arena);
-    struct tbp_page p = {.session = s, .host = r->host, .dialect = r->dialect, .arena = &arena};
+    struct tbp_page p = {.dialect = r->dialect, .arena = &arena, .notes = notes};
     struct tbp_json *j = TBP_NEW(&arena, struct tbp_json);
     tbp_json_init(j, out);
     put_page(j, &p, t, env);

@@ -181,15 +181,8 @@ const char *tbp_page_step_warning(const struct tbp_step_table *t) {
     return t->is_intersection_empty ? TBP_TEXT_EMPTY_INTERSECTION : TBP_TEXT_NO_STEP;
 }
 
-const char *tbp_page_step_repair(const struct tbp_page *p) {
-    uint32_t first = p->host == TBP_ALL_HOSTS ? 0 : p->host;
-    uint32_t end = p->host == TBP_ALL_HOSTS ? tbp_session_n_hosts(p->session) : p->host + 1;
-    for (uint32_t i = first; i < end; i++) {
-        const struct tbp_host *h = tbp_session_raw_host(p->session, i, NULL);
-        if (h && h->ledger.count[TBP_LEDGER_REPAIR_STEP_NUM])
-            return TBP_TEXT_REPAIRED_STEPS;
-    }
-    return NULL;
+const char *tbp_page_step_repair(const struct tbp_host_notes *notes) {
+    return notes->repaired_steps ? TBP_TEXT_REPAIRED_STEPS : NULL;
 }
 
 void tbp_page_begin_diagnostics(struct tbp_gviz *g, struct tbp_json *j) {

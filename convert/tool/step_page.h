@@ -6,6 +6,7 @@
 #ifndef TBP_CONVERT_TOOL_STEP_PAGE_H
 #define TBP_CONVERT_TOOL_STEP_PAGE_H
 
+#include "convert/analyze/host_notes.h"
 #include "convert/analyze/input_stats.h"
 #include "convert/tool/tool.h"
 #include "plugin_data/gviz_out.h"
@@ -15,6 +16,7 @@ struct tbp_page {
     uint32_t host;
     enum tbp_dialect dialect;
     struct tbp_arena *arena; /* of this answer */
+    const struct tbp_host_notes *notes;
     struct tbp_input_stats in;
 };
 
@@ -32,7 +34,7 @@ void tbp_page_put_share(struct tbp_gviz *g, const struct tbp_page *p, enum tbp_p
 /* "No step marker …" or "… intersection is empty"; NULL where there are steps. */
 const char *tbp_page_step_warning(const struct tbp_step_table *t);
 /* What the repairs of this run did to the steps, or NULL. */
-const char *tbp_page_step_repair(const struct tbp_page *p);
+const char *tbp_page_step_repair(const struct tbp_host_notes *notes);
 /* Rows of the diagnostics that steps call for: begins the table, the caller adds more and ends it.
  */
 void tbp_page_begin_diagnostics(struct tbp_gviz *g, struct tbp_json *j);

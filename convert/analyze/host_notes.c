@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Notes of a recording; see host_notes.h.
+ */
+#include "convert/analyze/host_notes.h"
+
+#include "base/sort.h"
+
+static int compare_texts(const void *a, const void *b, void *ctx) {
+    (void)ctx;
+    return tbp_str_cmp(*(const struct tbp_str *)a, *(const struct tbp_str *)b);
+}
+
+static void sort_texts(struct tbp_str *texts, size_t n) {
+    tbp_sort(texts, n, sizeof *texts, compare_texts, NULL);
+}
+
+/* Copy in byte order, each text once; returns their number. */
+static size_t texts_once(const struct tbp_str *from, size_t n, struct tbp_arena *out,
+                         struct tbp_str **texts) {
+    size_t kept = 0;
+    struct tbp_str *t = *texts = TBP_NEW_N(out, struct tbp_str, n);
+    for (size_t i = 0; i < n; i++)
+        t[i] = from[i];
+    sort_texts(t, n);
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || !tbp_str_eq(t[i], t[kept - 1]))
+            t[kept++] = t[i];
+    return kept;
+}
+
+static int notes_of_host(struct tbp_session *s, uint32_t host, struct tbp_arena *out, void **table,
+                         struct tbp_error *err) {
+    const struct tbp_host *h = tbp_session_host(s, host, err);
+    if (!h)
+        return err ? err->code : TBP_E_INTERNAL;
+    struct tbp_host_notes *notes = TBP_NEW(out, struct tbp_host_notes);
+    notes->n_errors = texts_once(h->errors, h->n_errors, out, &notes->errors);
+    notes->n_warnings = texts_once(h->warnings, h->n_warnings, out, &notes->warnings);
+    notes->repaired_steps = h->ledger.count[TBP_LEDGER_REPAIR_STEP_NUM];
+    *table = notes;
+    return TBP_OK;
+}
+
+static void append(struct tbp_str *to, size_t *n, const struct tbp_str *from, size_t n_from) {
+    for (size_t i = 0; i < n_from; i++)
+        to[(*n)++] = from[i];
+}
+
+static int notes_of_all(struct tbp_session *s, struct tbp_arena *out, void **table,
+                        struct tbp_error *err) {
+    struct tbp_host_notes *all = TBP_NEW(out, struct tbp_host_notes);
+    size_t n_errors = 0, n_warnings = 0;
+    for (uint32_t i = 0; i < tbp_session_n_hosts(s); i++) {
+        const struct tbp_host_notes *notes = tbp_host_notes(s, i, err);
+        if (!notes)
+            return err ? err->code : TBP_E_INTERNAL;
+        n_errors += notes->n_errors;
+        n_warnings += notes->n_warnings;
+        all->repaired_steps += notes->repaired_steps;
+    }
+    all->errors = TBP_NEW_N(out, struct tbp_str, n_errors);
+    all->warnings = TBP_NEW_N(out, struct tbp_str, n_warnings);
+    for (uint32_t i = 0; i < tbp_session_n_hosts(s); i++) {
+        const struct tbp_host_notes *notes = tbp_host_notes(s, i, err); /* known: made above */
+        append(all->errors, &all->n_errors, notes->errors, notes->n_errors);
+        append(all->warnings, &all->n_warnings, notes->warnings, notes->n_warnings);
+    }
+    sort_texts(all->errors, all->n_errors);
+    *table = all;
+    return TBP_OK;
+}
+
+const struct tbp_analysis tbp_analysis_host_notes = {
+    .name = "host_notes",
+    .help = "errors, warnings and repairs that pages tell",
+    .host = notes_of_host,
+    .all = notes_of_all,
+};
+
+const struct tbp_host_notes *tbp_host_notes(struct tbp_session *s, uint32_t host,
+                                            struct tbp_error *err) {
+    return tbp_session_table(s, &tbp_analysis_host_notes, host, err);
+}
