@@ -5,6 +5,7 @@
 #include "cli/convert_run.h"
 
 #include "cli/convert_output.h"
+#include "convert/analyze/rewrite_xplane.h"
 #include "plugin_data/marker.h"
 #include "plugin_data/rundir.h"
 
@@ -100,10 +101,30 @@ static struct tbp_receipt_facts facts_of(const struct run_state *run, const stru
     };
 }
 
-static int write_xplane(struct host_state *h, size_t output, const struct tbp_host *host,
+struct xplane_call {
+    const struct host_state *h;
+    struct tbp_host *host;
+};
+
+static int rewrite_xplane(void *ctx, struct tbp_sink *sink, struct tbp_error *err) {
+    const struct xplane_call *c = ctx;
+    uint64_t n_left_out = 0;
+    int status = tbp_rewrite_xplane(c->h->run->session, c->host, 0, sink, &n_left_out, err);
+    if (n_left_out)
+        tbp_ledger_count(&c->host->ledger, TBP_LEDGER_WRITE_CAP, n_left_out, TBP_NO_OFFSET);
+    return status;
+}
+
+static int write_xplane(struct host_state *h, size_t output, struct tbp_host *host,
                         const char *path, struct tbp_error *err) {
     if (!h->outputs->files.at[output].path[0])
         return TBP_OK;
+    if (tbp_rewrite_xplane_is_needed(h->run->session, host)) {
+        struct xplane_call call = {h, host};
+        int status = tbp_outputs_write(h->outputs, output, false, h->run->job->pool, rewrite_xplane,
+                                       &call, err);
+        return status ? tbp_cause(err, "while writing the xplane") : TBP_OK;
+    }
     const char *source = host->input.mapped ? path : NULL;
     return tbp_outputs_link(h->outputs, output, source, host->input.data, host->input.size, err);
 }

@@ -230,11 +230,6 @@ void tbp_xspace_event_name_raw(struct tbp_xspace_out *o, int64_t id, struct tbp_
     put_entry(o, TBP_XPLANE_EVENT_METADATA, id, message.p, message.n);
 }
 
-void tbp_xspace_plane_stat_raw(struct tbp_xspace_out *o, struct tbp_str message) {
-    close_line(o);
-    put_field(o, TBP_XPLANE_STATS, message.p, message.n);
-}
-
 /* ---- lines and events ---- */
 
 void tbp_xspace_line(struct tbp_xspace_out *o, const struct tbp_xspace_line *l) {
@@ -321,6 +316,11 @@ void tbp_xspace_stat_str(struct tbp_xspace_out *o, int64_t name_id, struct tbp_s
 
 void tbp_xspace_stat_bytes(struct tbp_xspace_out *o, int64_t name_id, struct tbp_str v) {
     tbp_wire_put_str(begin_stat(o, name_id), TBP_XSTAT_BYTES, v);
+    end_stat(o);
+}
+
+void tbp_xspace_stat_raw(struct tbp_xspace_out *o, struct tbp_str message) {
+    tbp_wire_put_raw(&o->stat, message.p, message.n);
     end_stat(o);
 }
 

@@ -51,8 +51,6 @@ void tbp_xspace_event_name(struct tbp_xspace_out *o, int64_t id, struct tbp_str 
                            struct tbp_str display_name);
 /* A whole XEventMetadata message. Its texts must be UTF-8. */
 void tbp_xspace_event_name_raw(struct tbp_xspace_out *o, int64_t id, struct tbp_str message);
-/* A whole XStat message of the plane. */
-void tbp_xspace_plane_stat_raw(struct tbp_xspace_out *o, struct tbp_str message);
 
 /* ---- lines and events ---- */
 struct tbp_xspace_line {
@@ -74,6 +72,8 @@ void tbp_xspace_stat_u64(struct tbp_xspace_out *o, int64_t name_id, uint64_t v);
 void tbp_xspace_stat_double(struct tbp_xspace_out *o, int64_t name_id, double v);
 void tbp_xspace_stat_str(struct tbp_xspace_out *o, int64_t name_id, struct tbp_str v);
 void tbp_xspace_stat_bytes(struct tbp_xspace_out *o, int64_t name_id, struct tbp_str v);
+/* A whole XStat message. Its text must be UTF-8. */
+void tbp_xspace_stat_raw(struct tbp_xspace_out *o, struct tbp_str message);
 /* The text is the name of the plane's stat `text_id`. */
 void tbp_xspace_stat_ref(struct tbp_xspace_out *o, int64_t name_id, int64_t text_id);
 

@@ -27,6 +27,7 @@
     X(DUPLICATE_PLANE, "duplicate_plane", "planes with a name that an earlier plane has", 0)                           \
     X(GZIP_DAMAGED, "gzip_damaged", "compressed input cut or damaged", 1)                                              \
     X(VIEW_CAP, "view_cap", "events left out of the trace view by its event limit", 1)                                 \
+    X(WRITE_CAP, "write_cap", "short host events left out of the xplane written, which must stay below 2 GiB", 1)      \
     X(REPAIR_STEP_NUM, "repair_step_num", "repair: steps taken from step_num without _r", 0)                           \
     X(REPAIR_LEVEL_0, "repair_level_0", "repair: kernel op taken from stat 'level 0'", 0)                              \
     X(REPAIR_SHM, "repair_shm", "repair: shared memory taken from 'shm:'", 0)                                          \

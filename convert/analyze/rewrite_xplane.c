@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Model back to profile file; see rewrite_xplane.h. Events are copied as the bytes they were read
+ * from, unless one of the repairs concerns them or the file is damaged; then they are put together
+ * again from what could be read. The repairs are those of ../shared/spec/pages/repair.py.
+ */
+#include "convert/analyze/rewrite_xplane.h"
+
+#include "convert/model/stats.h"
+#include "plugin_data/xspace_out.h"
+#include "schemas/xplane_fields.h"
+
+/* A line that begins later than this counts from the epoch: in picoseconds it would not fit. */
+#define EPOCH_NS (INT64_MAX / 1000)
+#define NEVER    UINT64_MAX
+
+struct rewrite {
+    const struct tbp_host *h;
+    bool repairs;         /* semantics */
+    bool is_damaged;      /* copy nothing unseen */
+    bool marks_steps;     /* R1 was applied to this host */
+    int64_t epoch_ns;     /* taken from lines since the epoch; 0: none */
+    uint64_t shortest_ps; /* host events below it that nothing refers to are left out */
+    uint64_t n_left_out;
+    uint64_t *bytes_by_bits; /* of events that may be left out, by bits of their duration; NULL: not
+                                asked */
+    struct tbp_wire_out text; /* scratch */
+};
+
+struct plane_ids { /* stat names that repairs need; 0: not needed */
+    int64_t root, tf_op, vendor;
+    bool is_gpu;
+};
+
+/* ---- what needs repair ---- */
+
+static bool is_damaged(const struct tbp_ledger *l) {
+    return l->count[TBP_LEDGER_BAD_WIRE] || l->count[TBP_LEDGER_TRUNCATED] ||
+           l->count[TBP_LEDGER_EVENT_DROPPED] || l->count[TBP_LEDGER_STAT_DROPPED] ||
+           l->count[TBP_LEDGER_INVALID_UTF8] || l->count[TBP_LEDGER_GZIP_DAMAGED];
+}
+
+static bool lacks_vendor(const struct tbp_plane *p) {
+    struct tbp_stat st;
+    return tbp_is_gpu_plane(p->name) &&
+           !(tbp_plane_stat(p, TBP_STAT_DEVICE_VENDOR, &st) && tbp_stat_s(&st).n);
+}
+
+static bool is_unmarked_step(const struct tbp_line *l, size_t i) {
+    return (l->ev.has[i] & (TBP_HAS_STEP_NUM | TBP_HAS_ROOT)) == TBP_HAS_STEP_NUM;
+}
+
+static bool has_unsigned_step(const struct tbp_line *l, size_t i) {
+    struct tbp_stat st;
+    return (l->ev.has[i] & TBP_HAS_STEP_NUM) && tbp_event_stat(l, i, TBP_STAT_STEP_NUM, &st) &&
+           st.type == TBP_STAT_UINT64;
+}
+
+/* Position of "shm:" as a key of kernel_details, or n. */
+static size_t find_shm(struct tbp_str s) {
+    for (size_t i = 0; i + 4 <= s.n; i++)
+        if (memcmp(s.p + i, "shm:", 4) == 0 && (i == 0 || s.p[i - 1] == ' ' || s.p[i - 1] == '\n'))
+            return i;
+    return s.n;
+}
+
+static bool has_shm(const struct tbp_line *l, size_t i) {
+    struct tbp_stat st;
+    if (!(l->ev.has[i] & TBP_HAS_KERNEL) || !tbp_event_stat(l, i, TBP_STAT_KERNEL_DETAILS, &st))
+        return false;
+    struct tbp_str s = tbp_stat_s(&st);
+    return find_shm(s) < s.n;
+}
+
+/* Stat "level 0" stands where tf_op would: it is renamed. */
+static bool has_op_in_level_0(const struct tbp_line *l, size_t i) {
+    struct tbp_stat st;
+    if (!(l->ev.has[i] & TBP_HAS_LEVEL_0))
+        return false;
+    return !(l->ev.has[i] & TBP_HAS_TF_OP) || !tbp_event_stat(l, i, TBP_STAT_TF_OP, &st) ||
+           !tbp_stat_s(&st).n;
+}
+
+static bool event_needs_repair(const struct tbp_line *l, size_t i, bool is_gpu) {
+    return has_unsigned_step(l, i) || (is_gpu && (has_op_in_level_0(l, i) || has_shm(l, i)));
+}
+
+/* Looks at every event that could need it, but at kernel details of the first events only: they
+ * tell the version of the profiler, which is one for the whole file. */
+static bool line_needs_repair(const struct tbp_line *l, bool is_gpu) {
+    enum { N_FIRST = 16 };
+    for (size_t i = 0; i < l->ev.n; i++) {
+        uint32_t looked_for =
+            TBP_HAS_STEP_NUM | TBP_HAS_LEVEL_0 | (i < N_FIRST ? TBP_HAS_KERNEL : 0);
+        if ((l->ev.has[i] & looked_for) && event_needs_repair(l, i, is_gpu))
+            return true;
+    }
+    return false;
+}
+
+static bool plane_needs_repair(const struct tbp_plane *p) {
+    bool is_gpu = tbp_is_gpu_plane(p->name);
+    if (lacks_vendor(p))
+        return true;
+    for (size_t i = 0; i < p->n_lines; i++)
+        if (p->lines[i].timestamp_ns > EPOCH_NS || line_needs_repair(&p->lines[i], is_gpu))
+            return true;
+    return false;
+}
+
+bool tbp_rewrite_xplane_is_needed(const struct tbp_session *s, const struct tbp_host *h) {
+    if (is_damaged(&h->ledger) || !tbp_host_plane(h, TBP_HOST_PLANE))
+        return true;
+    if (tbp_session_semantics(s) != TBP_SEMANTICS_REPAIR)
+        return false;
+    if (h->ledger.count[TBP_LEDGER_REPAIR_STEP_NUM] || h->ledger.count[TBP_LEDGER_REPAIR_SHM])
+        return true;
+    for (size_t i = 0; i < h->n_planes; i++)
+        if (plane_needs_repair(&h->planes[i]))
+            return true;
+    return false;
+}
+
+/* ---- names ---- */
+
+static int64_t stat_id(const struct tbp_plane *p, enum tbp_stat_key key, int64_t *next) {
+    for (size_t i = 1; i < p->n_stat_metas; i++)
+        if (p->stat_metas[i].key == key)
+            return p->stat_metas[i].id;
+    return (*next)++;
+}
+
+static struct plane_ids ids_of(const struct rewrite *rw, const struct tbp_plane *p) {
+    struct plane_ids ids = {.is_gpu = tbp_is_gpu_plane(p->name)};
+    int64_t next = 1;
+    for (size_t i = 1; i < p->n_stat_metas; i++)
+        if (p->stat_metas[i].id >= next && p->stat_metas[i].id < INT64_MAX)
+            next = p->stat_metas[i].id + 1;
+    if (rw->marks_steps && tbp_plane_has_stat(p, TBP_STAT_STEP_NUM))
+        ids.root = stat_id(p, TBP_STAT_IS_ROOT, &next);
+    if (rw->repairs && ids.is_gpu && tbp_plane_has_stat(p, TBP_STAT_LEVEL_0))
+        ids.tf_op = stat_id(p, TBP_STAT_TF_OP, &next);
+    if (rw->repairs && lacks_vendor(p))
+        ids.vendor = stat_id(p, TBP_STAT_DEVICE_VENDOR, &next);
+    return ids;
+}
+
+static void write_added_name(struct tbp_xspace_out *o, const struct tbp_plane *p, int64_t id,
+                             enum tbp_stat_key key) {
+    if (id && !tbp_plane_has_stat(p, key))
+        tbp_xspace_stat_name(o, id, tbp_stat_key_text(key));
+}
+
+static void write_stat_names(struct tbp_xspace_out *o, const struct tbp_plane *p,
+                             const struct plane_ids *ids) {
+    for (size_t i = 1; i < p->n_stat_metas; i++)
+        tbp_xspace_stat_name(o, p->stat_metas[i].id, p->stat_metas[i].name);
+    write_added_name(o, p, ids->root, TBP_STAT_IS_ROOT);
+    write_added_name(o, p, ids->tf_op, TBP_STAT_TF_OP);
+    write_added_name(o, p, ids->vendor, TBP_STAT_DEVICE_VENDOR);
+}
+
+static void write_stat(struct tbp_xspace_out *o, const struct tbp_stat *st, int64_t id) {
+    switch (st->type) {
+    case TBP_STAT_DOUBLE:
+        tbp_xspace_stat_double(o, id, st->d);
+        break;
+    case TBP_STAT_UINT64:
+        tbp_xspace_stat_u64(o, id, st->u);
+        break;
+    case TBP_STAT_INT64:
+        tbp_xspace_stat_i64(o, id, st->i);
+        break;
+    case TBP_STAT_STR:
+    case TBP_STAT_REF: /* its text: the name it refers to may be a damaged one */
+        tbp_xspace_stat_str(o, id, st->s);
+        break;
+    case TBP_STAT_BYTES:
+        tbp_xspace_stat_bytes(o, id, st->s);
+        break;
+    case TBP_STAT_NONE:
+        break;
+    }
+}
+
+/* Names that analyses added (no bytes of the file) only where an event that is written uses them.
+ */
+static void write_event_name(struct tbp_xspace_out *o, const struct rewrite *rw,
+                             const struct tbp_plane *p, const struct tbp_meta *m) {
+    if (m->wire.n && !rw->is_damaged) {
+        tbp_xspace_event_name_raw(o, m->id, m->wire);
+        return;
+    }
+    tbp_xspace_event_name(o, m->id, m->name, m->display);
+    struct tbp_stat_iter it = tbp_stat_iter_meta(p, m);
+    for (struct tbp_stat st; tbp_stat_next(&it, &st);)
+        write_stat(o, &st, st.meta->id);
+}
+
+/* ---- events ---- */
+
+/* "shm:8 …" as "static_shared:8 dynamic_shared:0 …". */
+static struct tbp_str without_shm(struct rewrite *rw, struct tbp_str s) {
+    size_t at = find_shm(s), end = at;
+    while (end < s.n && s.p[end] != ' ' && s.p[end] != '\n')
+        end++;
+    struct tbp_wire_out *t = &rw->text;
+    t->n = 0;
+    tbp_wire_put_raw(t, s.p, at);
+    tbp_wire_put_raw(t, "static_shared:", 14);
+    tbp_wire_put_raw(t, s.p + at + 4, end - at - 4);
+    tbp_wire_put_raw(t, " dynamic_shared:0", 17);
+    tbp_wire_put_raw(t, s.p + end, s.n - end);
+    return (struct tbp_str){(const char *)t->at, t->n};
+}
+
+static void write_repaired_stat(struct rewrite *rw, struct tbp_xspace_out *o,
+                                struct tbp_str message, const struct tbp_plane *p,
+                                const struct plane_ids *ids, bool takes_level_0) {
+    struct tbp_stat st;
+    if (!tbp_stat_decode(p, tbp_wire_of(message.p, message.n), &st))
+        return;
+    enum tbp_stat_key key = st.meta->key;
+    if (rw->repairs && key == TBP_STAT_STEP_NUM && st.type == TBP_STAT_UINT64) {
+        tbp_xspace_stat_i64(o, st.meta->id, (int64_t)st.u);
+    } else if (takes_level_0 && key == TBP_STAT_LEVEL_0) {
+        write_stat(o, &st, ids->tf_op);
+    } else if (takes_level_0 && key == TBP_STAT_TF_OP) {
+        return; /* the empty one */
+    } else if (rw->repairs && ids->is_gpu && key == TBP_STAT_KERNEL_DETAILS &&
+               find_shm(tbp_stat_s(&st)) < tbp_stat_s(&st).n) {
+        tbp_xspace_stat_str(o, st.meta->id, without_shm(rw, tbp_stat_s(&st)));
+    } else if (rw->is_damaged) {
+        write_stat(o, &st, st.meta->id);
+    } else {
+        tbp_xspace_stat_raw(o, message);
+    }
+}
+
+/* Head of an event as the file has it; the model does not keep ids that lead nowhere. */
+static void write_head(struct tbp_xspace_out *o, const struct tbp_line *l, size_t i) {
+    int64_t name_id = l->metas[l->ev.meta[i]].id, n_occurrences = 0;
+    bool is_count = l->ev.has[i] & TBP_HAS_OCCURRENCES;
+    struct tbp_wire w = tbp_stat_iter_event(l, i).w;
+    for (struct tbp_wire_field f; tbp_wire_next(&w, &f) > 0;) {
+        if (f.type != TBP_WIRE_VARINT)
+            continue;
+        if (f.number == TBP_XEVENT_METADATA_ID)
+            name_id = (int64_t)f.value;
+        else if (f.number == TBP_XEVENT_NUM_OCCURRENCES)
+            n_occurrences = (int64_t)f.value;
+    }
+    if (is_count)
+        tbp_xspace_event_count(o, name_id, n_occurrences, (int64_t)l->ev.dur_ps[i]);
+    else
+        tbp_xspace_event(o, name_id, tbp_event_offset(l, i), (int64_t)l->ev.dur_ps[i]);
+}
+
+static void write_event(struct rewrite *rw, struct tbp_xspace_out *o, const struct tbp_line *l,
+                        size_t i, const struct plane_ids *ids) {
+    bool is_made = l->ev.flags[i] & TBP_EVENT_MADE;
+    bool repair = rw->repairs && event_needs_repair(l, i, ids->is_gpu);
+    struct tbp_stat_iter it = tbp_stat_iter_event(l, i);
+    if (!is_made && !repair && !rw->is_damaged) {
+        tbp_xspace_event_raw(o, tbp_wire_str(it.w));
+    } else {
+        bool takes_level_0 = ids->tf_op && has_op_in_level_0(l, i);
+        write_head(o, l, i);
+        for (struct tbp_wire_field f; tbp_wire_next(&it.w, &f) > 0;)
+            if (f.number == TBP_XEVENT_STATS && f.type == TBP_WIRE_BYTES)
+                write_repaired_stat(rw, o, tbp_wire_str(f.bytes), l->plane, ids, takes_level_0);
+    }
+    if (ids->root && is_unmarked_step(l, i))
+        tbp_xspace_stat_i64(o, ids->root, 1);
+}
+
+/* Made by grouping, not by whoever recorded the profile. */
+static bool is_result(const struct tbp_line *l, size_t i) {
+    return (l->ev.flags[i] & TBP_EVENT_MADE) &&
+           (l->is_derived || tbp_event_kind_at(l, i) == TBP_EVENT_THREADPOOL_REGION);
+}
+
+static bool may_be_left_out(const struct tbp_line *l, size_t i) {
+    return (l->ev.has[i] & ~(uint32_t)TBP_HAS_STATS) == 0 && tbp_is_host_plane(l->plane->name);
+}
+
+/* Bytes of an event of n bytes in its line. */
+static uint64_t field_bytes(uint64_t n) {
+    uint64_t length = 1;
+    for (uint64_t v = n; v > 127; v >>= 7)
+        length++;
+    return 1 + length + n;
+}
+
+static unsigned bits_of(uint64_t v) {
+    return v ? 64u - (unsigned)__builtin_clzll(v) : 0;
+}
+
+static void write_line(struct rewrite *rw, struct tbp_xspace_out *o, const struct tbp_line *l,
+                       const struct plane_ids *ids) {
+    if (l->is_derived && l->ev.n && is_result(l, 0))
+        return;
+    int64_t start_ns =
+        l->timestamp_ns > EPOCH_NS ? l->timestamp_ns - rw->epoch_ns : l->timestamp_ns;
+    tbp_xspace_line(o, &(struct tbp_xspace_line){l->id, l->display_id, l->name, l->display_name,
+                                                 start_ns, l->duration_ps});
+    for (size_t i = 0; i < l->ev.n; i++) {
+        if (is_result(l, i))
+            continue;
+        if (rw->bytes_by_bits && may_be_left_out(l, i)) {
+            struct tbp_wire w = tbp_stat_iter_event(l, i).w;
+            rw->bytes_by_bits[bits_of(l->ev.dur_ps[i])] += field_bytes((uint64_t)(w.end - w.at));
+        }
+        if (l->ev.dur_ps[i] < rw->shortest_ps && may_be_left_out(l, i))
+            rw->n_left_out++;
+        else
+            write_event(rw, o, l, i, ids);
+    }
+}
+
+/* ---- planes ---- */
+
+/* Names that have no bytes in the file: written only where an event needs them, not for results of
+ * analyses. */
+static uint8_t *find_used_names(const struct tbp_plane *p, struct tbp_arena *a) {
+    uint8_t *used = TBP_NEW_N(a, uint8_t, p->n_metas);
+    for (size_t k = 0; k < p->n_lines; k++)
+        for (size_t i = 0; i < p->lines[k].ev.n && p->lines[k].metas == p->metas; i++)
+            if ((p->lines[k].ev.flags[i] & TBP_EVENT_MADE) && !is_result(&p->lines[k], i))
+                used[p->lines[k].ev.meta[i]] = 1;
+    return used;
+}
+
+static void write_plane_stats(const struct rewrite *rw, struct tbp_xspace_out *o,
+                              const struct tbp_plane *p, const struct plane_ids *ids) {
+    for (size_t i = 0; i < p->n_stats; i++) {
+        struct tbp_stat st;
+        bool is_read = tbp_stat_decode(p, tbp_wire_of(p->stats[i].p, p->stats[i].n), &st);
+        if (ids->vendor && st.meta->key == TBP_STAT_DEVICE_VENDOR)
+            continue; /* the empty one */
+        if (!rw->is_damaged)
+            tbp_xspace_stat_raw(o, p->stats[i]);
+        else if (is_read)
+            write_stat(o, &st, st.meta->id);
+    }
+    if (ids->vendor)
+        tbp_xspace_stat_str(o, ids->vendor, TBP_STR("Nvidia"));
+}
+
+static void write_plane(struct rewrite *rw, struct tbp_xspace_out *o, const struct tbp_plane *p) {
+    struct plane_ids ids = ids_of(rw, p);
+    tbp_xspace_plane(o, p->id, p->name);
+    write_plane_stats(rw, o, p, &ids);
+    for (size_t i = 0; i < p->n_lines; i++)
+        write_line(rw, o, &p->lines[i], &ids);
+    struct tbp_arena a;
+    tbp_arena_init(&a);
+    const uint8_t *is_used = find_used_names(p, &a);
+    for (size_t i = 1; i < p->n_metas; i++)
+        if (p->metas[i].wire.n || is_used[i])
+            write_event_name(o, rw, p, &p->metas[i]);
+    tbp_arena_release(&a);
+    write_stat_names(o, p, &ids);
+}
+
+static int source(void *ctx, struct tbp_xspace_out *o, struct tbp_error *err) {
+    struct rewrite *rw = ctx;
+    const struct tbp_host *h = rw->h;
+    (void)err;
+    rw->n_left_out = 0;
+    for (size_t i = 0; i < h->n_planes; i++)
+        write_plane(rw, o, &h->planes[i]);
+    for (size_t i = 0; i < h->n_errors; i++)
+        tbp_xspace_error(o, h->errors[i]);
+    for (size_t i = 0; i < h->n_warnings; i++)
+        tbp_xspace_warning(o, h->warnings[i]);
+    for (size_t i = 0; i < h->n_hostnames; i++)
+        tbp_xspace_hostname(o, h->hostnames[i]);
+    return TBP_OK;
+}
+
+static int64_t find_epoch(const struct tbp_host *h) {
+    int64_t first_ns = 0;
+    for (size_t p = 0; p < h->n_planes; p++)
+        for (size_t k = 0; k < h->planes[p].n_lines; k++) {
+            int64_t t = h->planes[p].lines[k].timestamp_ns;
+            if (t > EPOCH_NS && (first_ns == 0 || t < first_ns))
+                first_ns = t;
+        }
+    return first_ns;
+}
+
+/* Shortest duration to keep, so that the file loses at least `excess` bytes; everything that may go
+ * if it must. */
+static uint64_t shortest_kept(const uint64_t *bytes_by_bits, uint64_t excess) {
+    uint64_t sum = 0;
+    for (unsigned bits = 0; bits < 64; bits++) {
+        sum += bytes_by_bits[bits];
+        if (sum >= excess)
+            return (uint64_t)1 << bits;
+    }
+    return NEVER;
+}
+
+/* Leaves out what must be for the file to stay below max_bytes. */
+static int thin(struct rewrite *rw, uint64_t max_bytes, struct tbp_error *err) {
+    uint64_t bytes_by_bits[65] = {0}, size_bytes = 0;
+    rw->bytes_by_bits = bytes_by_bits;
+    int status = tbp_xspace_measure(source, rw, &size_bytes, err);
+    rw->bytes_by_bits = NULL;
+    if (status || size_bytes < max_bytes)
+        return status;
+    rw->shortest_ps = shortest_kept(bytes_by_bits, size_bytes - max_bytes + 64);
+    return TBP_OK;
+}
+
+int tbp_rewrite_xplane(const struct tbp_session *s, const struct tbp_host *h, uint64_t max_bytes,
+                       struct tbp_sink *sink, uint64_t *n_left_out, struct tbp_error *err) {
+    struct rewrite rw = {.h = h, .repairs = tbp_session_semantics(s) == TBP_SEMANTICS_REPAIR};
+    rw.is_damaged = is_damaged(&h->ledger);
+    rw.marks_steps = rw.repairs && h->ledger.count[TBP_LEDGER_REPAIR_STEP_NUM];
+    rw.epoch_ns = rw.repairs ? find_epoch(h) : 0;
+    int status = TBP_OK;
+    if (max_bytes == 0)
+        max_bytes = TBP_XSPACE_MAX_BYTES;
+    if (h->size_bytes > max_bytes / 2) /* it may grow a little: smaller ones need no look */
+        status = thin(&rw, max_bytes, err);
+    if (!status)
+        status = tbp_xspace_write(sink, source, &rw, NULL, err);
+    *n_left_out = rw.n_left_out;
+    tbp_wire_out_release(&rw.text);
+    return status;
+}
