@@ -36,7 +36,9 @@ bool tbp_str_ends(struct tbp_str s, const char *suffix) {
 }
 
 bool tbp_str_has(struct tbp_str s, const char *part) {
-    return memmem(s.p, s.n, part, strlen(part)) != NULL;
+    size_t n = strlen(part);
+    return n == 0 ||
+           (s.n >= n && memmem(s.p, s.n, part, n) != NULL); /* s.p may be NULL if s.n is 0 */
 }
 
 bool tbp_str_has_nocase(struct tbp_str s, const char *part) {

@@ -19,10 +19,12 @@ static double us_of(uint64_t ps) {
 /* Newest: whole nanoseconds per launch. The older pages, and kernels with parts of a nanosecond:
  * the exact quotient. */
 static double average_us(const struct tbp_kernel *k, bool is_exact) {
-    if (is_exact || k->has_sub_ns) {
-        return us_of(k->total_ps) / (double)k->occurrences;
+    double n = (double)k->occurrences;
+    if (k->has_sub_ns) {
+        return (double)k->total_ps / n / 1e6;
     }
-    return (double)(k->total_ps / 1000 / k->occurrences) / 1000.0;
+    uint64_t total_ns = k->total_ps / 1000;
+    return is_exact ? (double)total_ns / n / 1000.0 : (double)(total_ns / k->occurrences) / 1000.0;
 }
 
 static void put_dim(struct tbp_gviz *g, const uint32_t dim[3]) {
