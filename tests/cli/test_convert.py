@@ -25,8 +25,7 @@ class Convert(Case):
         self.assertEqual(r.stdout, "")
         self.assertIn("events read 2621 = emitted 2621", r.stderr)
         folder = self.path("log", "plugins", "profile", RUN)
-        with open(SAMPLE, "rb") as a, open(os.path.join(folder, "worker0.xplane.pb"), "rb") as b:
-            self.assertEqual(len(a.read()) > 0, len(b.read()) > 0)
+        self.assertGreater(os.path.getsize(os.path.join(folder, "worker0.xplane.pb")), os.path.getsize(SAMPLE) // 2)
         written = receipt(folder)
         self.assertTrue(written["complete"])
         names = {f["name"] for f in written["files"]}
@@ -134,6 +133,32 @@ class Convert(Case):
         os.symlink("..", self.path("deep", "train", "loop"))
         self.expect(0, "convert", "-o", self.path("out"), self.path("deep"))
         self.assertEqual(sorted(os.listdir(self.path("out", "train", "plugins", "profile"))), ["r1", "r2"])
+
+    def test_written_xplane_carries_the_repairs(self):
+        """Its official reading is the repaired reading of the original: four steps instead of none."""
+        self.expect(0, "convert", "-o", self.path("log"), SAMPLE)
+        tables = [json.loads(self.expect(0, "tool", "input_pipeline_analyzer", path, "--semantics", how).stdout)
+                  for path, how in ((SAMPLE, "official"), (SAMPLE, "repair"), (self.path("log"), "official"))]
+        steps = [next(t for t in tables if any(c["id"] == "stepnum" for c in t["cols"]))["rows"] for tables in tables]
+        self.assertEqual(len(steps[0]), 0)
+        self.assertEqual(len(steps[1]), 4)
+        self.assertEqual(steps[2], steps[1])
+
+    def test_xplane_without_repairs_is_the_input(self):
+        self.expect(0, "convert", "-o", self.path("log"), SAMPLE, "--semantics", "official")
+        with open(SAMPLE, "rb") as a, open(self.path("log", "plugins", "profile", RUN, "worker0.xplane.pb"), "rb") as b:
+            self.assertEqual(a.read(), b.read())
+
+    def test_written_xplane_of_a_cut_input_is_whole(self):
+        with open(SAMPLE, "rb") as f, open(self.path("cut.xplane.pb"), "wb") as g:
+            g.write(f.read()[:40000])
+        self.expect(0, "convert", "-o", self.path("log"), self.path("cut.xplane.pb"))
+        first = json.loads(self.expect(0, "info", "--json", self.path("cut.xplane.pb")).stdout)
+        again = json.loads(self.expect(0, "info", "--json", self.path("log")).stdout)
+        host, clean = first["runs"][0]["hosts"][0], again["runs"][0]["hosts"][0]
+        self.assertGreater(host["events"], 0)
+        self.assertEqual(clean["events"], host["events"])
+        self.assertFalse({"bad_wire", "truncated", "event_dropped"} & set(clean["ledger"]["counters"]))
 
     def test_odd_host_and_run_names(self):
         name = "a.b,c d-ü"
