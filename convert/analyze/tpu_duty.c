@@ -6,6 +6,7 @@
 #include "convert/analyze/tpu_duty.h"
 
 #include "base/sort.h"
+#include "convert/model/stats.h"
 
 struct piece_list {
     TBP_VEC(struct tbp_tpu_span) pieces;
@@ -26,16 +27,14 @@ struct op_stack {
     TBP_VEC(struct open_op) open;
 };
 
-/* The hull starts empty; an empty one is replaced by what comes next. A span of no length at time 0
- * looks empty, too. */
+/* A span of no length at time 0 counts as nothing. */
 static void expand(struct tbp_tpu_span *hull, struct tbp_tpu_span by) {
-    if (hull->begin_ps == 0 && hull->end_ps == 0) {
-        *hull = by;
+    if (by.begin_ps == 0 && by.end_ps == 0)
         return;
-    }
-    if (by.begin_ps < hull->begin_ps)
+    bool is_first = hull->begin_ps == 0 && hull->end_ps == 0;
+    if (is_first || by.begin_ps < hull->begin_ps)
         hull->begin_ps = by.begin_ps;
-    if (by.end_ps > hull->end_ps)
+    if (is_first || by.end_ps > hull->end_ps)
         hull->end_ps = by.end_ps;
 }
 
@@ -76,7 +75,19 @@ static void push_op(struct chip *c, struct op_stack *s, struct open_op op) {
     *tbp_vec_push(&s->open) = op;
 }
 
-static void add_op_line(struct chip *c, const struct tbp_line *l, const struct tbp_tpu_op *ops) {
+/* A custom call whose flops neither the event nor its metadata knows. */
+static bool is_unknown_work(const struct tbp_line *l, size_t i, const struct tbp_tpu_op *op) {
+    struct tbp_stat st;
+    if (!op->is_custom_call)
+        return false;
+    if ((l->ev.has[i] & TBP_HAS_STATS) != 0 && tbp_event_stat(l, i, TBP_STAT_FLOPS, &st))
+        return tbp_stat_iu(&st) == 0;
+    return op->flops == 0;
+}
+
+/* doubts: custom calls of unknown cost are not sure to be work; asked for on tensor cores only. */
+static void add_op_line(struct chip *c, const struct tbp_line *l, const struct tbp_tpu_op *ops,
+                        bool doubts) {
     struct op_stack s = {0};
     bool has_facts = l->metas == l->plane->metas;
     for (size_t i = 0; i < l->ev.n; i++) {
@@ -85,7 +96,8 @@ static void add_op_line(struct chip *c, const struct tbp_line *l, const struct t
                                .end_ps = tbp_event_end(l, i),
                                .at_ps = l->ev.start_ps[i],
                                .is_active = op == NULL || !op->is_off_duty};
-        open.is_sure = open.is_active && (op == NULL || !op->is_unknown_work);
+        bool is_doubtful = doubts && op != NULL && is_unknown_work(l, i, op);
+        open.is_sure = open.is_active && !is_doubtful;
         push_op(c, &s, open);
     }
     while (s.open.n > 0) {
@@ -99,6 +111,8 @@ static void add_plane(struct chip *c, const struct tbp_plane *p, const struct tb
     static const char *const names[] = {"XLA Ops", "Sparse Core Ops", "XLA Modules",
                                         "Sparse Core Modules"};
     struct tbp_tpu_span hull = {0, 0};
+    int64_t ordinal;
+    bool is_sparse = tbp_is_sparse_core_plane(p->name, &ordinal);
     for (size_t i = 0; i < p->n_lines; i++) {
         const struct tbp_line *l = &p->lines[i];
         size_t kind = 0;
@@ -109,9 +123,9 @@ static void add_plane(struct chip *c, const struct tbp_plane *p, const struct tb
         for (size_t k = 0; k < l->ev.n; k++)
             expand(&hull, (struct tbp_tpu_span){l->ev.start_ps[k], tbp_event_end(l, k)});
         if (kind < 2)
-            add_op_line(c, l, ops);
+            add_op_line(c, l, ops, kind == 0 && !is_sparse);
     }
-    expand(&c->hull, hull); /* a plane without any op pulls the hull of its chip to 0 */
+    expand(&c->hull, hull);
 }
 
 static int by_begin(const void *a, const void *b, void *ctx) {

@@ -74,7 +74,7 @@ static struct tbp_tpu_op read_op(const struct tbp_plane *p, const struct tbp_met
         read_stat(&op, &st, &has_program);
     op.is_op = has_program && op.symbol_id != 0;
     op.is_off_duty = is_off_duty(op.category);
-    op.is_unknown_work = tbp_str_is(op.category, "custom-call") && op.flops == 0;
+    op.is_custom_call = tbp_str_is(op.category, "custom-call");
     op.is_framework_op = op.provenance.n > 0;
     return op;
 }

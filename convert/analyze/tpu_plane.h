@@ -25,7 +25,7 @@ struct tbp_tpu_op {
     uint64_t flops, model_flops, bytes; /* of one execution */
     bool is_op;             /* has program and symbol; symbol 0 is the root of a program */
     bool is_off_duty;       /* waits for others */
-    bool is_unknown_work;   /* custom call without known flops */
+    bool is_custom_call;
     bool is_framework_op;   /* tf_op is not empty */
 };
 

@@ -5,6 +5,7 @@
  */
 #include "convert/tool/page_texts.h"
 #include "convert/tool/step_page.h"
+#include "convert/tool/tpu_page.h"
 
 #define PS_PER_MS 1e9
 
@@ -65,7 +66,11 @@ static void put_diagnostics(struct tbp_json *j, const struct tbp_page *p) {
 static void put_page(struct tbp_json *j, const struct tbp_page *p) {
     tbp_json_char(j, '[');
     if (p->dialect == TBP_DIALECT_NEWEST) { /* only TPU fills it */
-        tbp_json_lit(j, "{\"cols\":[],\"rows\":[]},");
+        if (tbp_page_is_tpu(p))
+            tbp_tpu_page_cores(j, p);
+        else
+            tbp_json_lit(j, "{\"cols\":[],\"rows\":[]}");
+        tbp_json_char(j, ',');
     }
     tbp_page_steps(j, p);
     tbp_json_char(j, ',');

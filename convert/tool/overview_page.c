@@ -7,6 +7,7 @@
 #include "convert/analyze/requests.h"
 #include "convert/tool/page_texts.h"
 #include "convert/tool/step_page.h"
+#include "convert/tool/tpu_page.h"
 
 #define PS_PER_NS 1e3
 enum { TOP_OPS = 10 };
@@ -17,6 +18,7 @@ struct overview {
     const struct tbp_op_table *device; /* framework ops, idle record included */
     const struct tbp_kernel_table *kernels;
     const struct tbp_request_table *requests;
+    struct tbp_tpu_use use;
     bool gpu_layout;
 };
 
@@ -59,14 +61,16 @@ static void put_analysis_properties(struct tbp_gviz *g, const struct overview *o
     double host_n = (double)tbp_op_table_occurrences(host),
            device_n = (double)tbp_op_table_occurrences(o->device);
     bool with_precision = o->gpu_layout || is_legacy(o), with_rates = !o->gpu_layout;
+    if (with_rates && o->use.active_ms != 0)
+        tbp_gviz_prop_printf(g, "active_steptime_ms_average", "%.2f", o->use.active_ms);
     if (with_precision) {
         put_percent(g, "device_compute_16bit_percent", share(p16, p16 + p32));
         put_percent(g, "device_compute_32bit_percent", share(p32, p16 + p32));
     }
     if (with_rates) {
-        put_percent(g, "device_duty_cycle_high_confidence_percent", 0);
-        put_percent(g, "device_duty_cycle_percent", 0);
-        put_percent(g, "device_idle_time_percent", 0);
+        put_percent(g, "device_duty_cycle_high_confidence_percent", o->use.sure_duty_percent);
+        put_percent(g, "device_duty_cycle_percent", o->use.duty_percent);
+        put_percent(g, "device_idle_time_percent", o->use.idle_percent);
     }
     put_percent(g, "device_op_time_eager_percent", eager_percent(o->device));
     put_percent(g, "device_tf_op_percent", share(device_n, host_n + device_n));
@@ -74,15 +78,20 @@ static void put_analysis_properties(struct tbp_gviz *g, const struct overview *o
         tbp_gviz_prop_c(g, "flop_rate_utilization_relative_to_roofline", "0.0%");
     put_percent(g, "hbm_utilization_percent", env->hbm_percent);
     if (with_rates)
-        put_percent(g, "host_idle_time_percent", 0);
+        put_percent(g, "host_idle_time_percent", o->use.host_idle_percent);
     put_percent(g, "host_op_time_eager_percent", eager_percent(host));
     put_percent(g, "host_tf_op_percent", share(host_n, host_n + device_n));
     tbp_gviz_prop_c(g, "host_trace_level", "0");
+    if (with_rates && o->use.sure_idle_ps != 0)
+        tbp_gviz_prop_printf(g, "idle_time_high_confidence_ps", "%.6g",
+                             (double)o->use.sure_idle_ps);
     if (with_rates)
         tbp_gviz_prop_c(g, "memory_bw_utilization_relative_to_hw_limit", "0.0%");
     put_percent(g, "mxu_utilization_percent", env->mxu_percent);
     tbp_gviz_prop_c(g, "remark_color", "");
     tbp_gviz_prop_c(g, "remark_text", "");
+    if (with_rates && o->use.active_ms != 0)
+        tbp_gviz_prop_printf(g, "tc_active_ms_average", "%.2f", o->use.active_ms);
 }
 
 static void put_top_ops(struct tbp_json *j, const struct overview *o) {
@@ -285,7 +294,9 @@ static int collect(struct overview *o, struct tbp_error *err) {
     o->requests = o->kernels ? tbp_requests(p->session, p->host, err) : NULL;
     p->notes = o->requests ? tbp_host_notes(p->session, p->host, err) : NULL;
     o->gpu_layout = tbp_str_has(p->in.env->device_type, "GPU");
-    return p->notes ? TBP_OK : err ? err->code : TBP_E_INTERNAL;
+    if (!p->notes)
+        return err ? err->code : TBP_E_INTERNAL;
+    return tbp_tpu_use_of(&o->use, p, err);
 }
 
 static int put_page(struct overview *o, struct tbp_sink *out, struct tbp_error *err) {

@@ -5,6 +5,7 @@
 #include "convert/tool/step_page.h"
 
 #include "convert/tool/page_texts.h"
+#include "convert/tool/tpu_page.h"
 
 /* ---- sentences ---- */
 
@@ -62,8 +63,8 @@ void tbp_page_put_share(struct tbp_gviz *g, const struct tbp_page *p, enum tbp_p
     put_share_sentence(g, keys[which][1], which, s, p->in.uses_tf_data);
 }
 
-static const char *next_step(const struct tbp_input_stats *in) {
-    if (in->verdict.bound == TBP_BOUND_HOST || in->verdict.bound == TBP_BOUND_BOTH)
+const char *tbp_page_next_step(const struct tbp_input_stats *in, enum tbp_input_class bound) {
+    if (bound == TBP_BOUND_HOST || bound == TBP_BOUND_BOTH)
         return in->uses_tf_data ? TBP_TEXT_NEXT_SECTION : TBP_TEXT_NEXT_TF_DATA;
     return TBP_TEXT_NEXT_SKIP;
 }
@@ -109,7 +110,7 @@ static void put_properties(struct tbp_gviz *g, const struct tbp_page *p) {
     tbp_gviz_prop_printf(g, "steptime_ms_standard_deviation", "%.1f", step->deviation);
     if (legacy) /* what plugin 2.2 calls it */
         tbp_page_put_finding(g, "summary_conclusion", &p->in.verdict);
-    tbp_gviz_prop_c(g, "summary_nextstep", next_step(&p->in));
+    tbp_gviz_prop_c(g, "summary_nextstep", tbp_page_next_step(&p->in, p->in.verdict.bound));
 }
 
 struct text {
@@ -156,6 +157,10 @@ static struct tbp_str tooltip(const struct tbp_step_row *r, struct tbp_str name,
 
 void tbp_page_steps(struct tbp_json *j, const struct tbp_page *p) {
     struct tbp_gviz g;
+    if (tbp_page_is_tpu(p)) {
+        tbp_tpu_page_steps(j, p);
+        return;
+    }
     tbp_gviz_begin(&g, j, tbp_columns_steps.at, tbp_columns_steps.n);
     put_properties(&g, p);
     for (size_t i = 0; i < p->in.n_rows; i++) {

@@ -25,6 +25,9 @@ void tbp_page_steps(struct tbp_json *j, const struct tbp_page *p);
 /* The sentence on the input as a property. */
 void tbp_page_put_finding(struct tbp_gviz *g, const char *key, const struct tbp_input_verdict *v);
 
+/* What to do next, given what bounds the program. */
+const char *tbp_page_next_step(const struct tbp_input_stats *in, enum tbp_input_class bound);
+
 enum tbp_page_share { TBP_PAGE_COLLECTIVES, TBP_PAGE_LAUNCH, TBP_PAGE_OTHERS };
 /* Properties <name>_bottleneck and <name>_statement. with_class: the former is "no", "moderate" or
  * "high", else it repeats the sentence. */
