@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Damaged inputs in one process: whatever the bytes, no crash, no hang, valid JSON, a ledger that
+ * adds up.
+ *
+ *     damage whole FILE...          each as it is
+ *     damage cuts COUNT FILE...     each cut at COUNT places
+ *     damage flips COUNT FILE...    COUNT times one to four bytes changed, seeded
+ *
+ * Meant for builds with sanitizers, which turn what is wrong into an abort.
+ */
+#include "fuzz/everything.h"
+
+#include "base/file.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SECONDS_PER_INPUT = 60 };
+
+struct place {
+    const char *path;
+    char what[64];
+};
+
+static void check_answer(void *ctx, const char *kind, const uint8_t *data, size_t size) {
+    const struct place *at = ctx;
+    json_error_t err;
+    if (strcmp(kind, "pb") == 0 || strcmp(kind, "xplane") == 0)
+        return;
+    json_t *j = json_loadb((const char *)data, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, &err);
+    if (!j) {
+        fprintf(stderr, "%s (%s): answer of %s is no JSON: %s at %d\n", at->path, at->what, kind,
+                err.text, err.position);
+        abort();
+    }
+    json_decref(j);
+}
+
+static bool try_input(const struct place *at, const uint8_t *data, size_t size, unsigned n) {
+    alarm(SECONDS_PER_INPUT);
+    bool is_read =
+        everything(data, size, (enum tbp_semantics)(n % 3), check_answer, (void *)(uintptr_t)at);
+    alarm(0);
+    return is_read;
+}
+
+/* xorshift64*: the same places every time. */
+static uint64_t next_random(uint64_t *state) {
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * UINT64_C(2685821657736338717);
+}
+
+static unsigned cuts(const char *path, const struct tbp_input *in, unsigned count) {
+    struct place at = {.path = path};
+    unsigned n_read = 0;
+    for (unsigned i = 0; i < count; i++) {
+        size_t size = (size_t)((double)in->size * i / count);
+        snprintf(at.what, sizeof at.what, "cut at %zu", size);
+        n_read += try_input(&at, in->data, size, i);
+    }
+    return n_read;
+}
+
+static unsigned flips(const char *path, const struct tbp_input *in, unsigned count) {
+    struct place at = {.path = path};
+    uint64_t state = 88172645463325252u;
+    unsigned n_read = 0;
+    uint8_t *copy = malloc(in->size + 1);
+    for (unsigned i = 0; i < count && in->size; i++) {
+        memcpy(copy, in->data, in->size);
+        for (uint64_t k = next_random(&state) % 4 + 1; k; k--)
+            copy[next_random(&state) % in->size] = (uint8_t)next_random(&state);
+        snprintf(at.what, sizeof at.what, "flip %u", i);
+        n_read += try_input(&at, copy, in->size, i);
+    }
+    free(copy);
+    return n_read;
+}
+
+static void damage(const char *mode, unsigned count, const char *path) {
+    struct tbp_input in;
+    struct tbp_error err;
+    if (tbp_input_open(&in, path, &err) != TBP_OK) {
+        printf("%s: not opened (%s)\n", path, err.message);
+        return;
+    }
+    struct place at = {path, "whole"};
+    unsigned n_read = 0;
+    if (strcmp(mode, "whole") == 0)
+        n_read = try_input(&at, in.data, in.size, 0);
+    else if (strcmp(mode, "cuts") == 0)
+        n_read = cuts(path, &in, count);
+    else
+        n_read = flips(path, &in, count);
+    printf("%s: %u of %u read\n", path, n_read, count);
+    tbp_input_release(&in);
+}
+
+int main(int argc, char **argv) {
+    bool is_whole = argc > 2 && strcmp(argv[1], "whole") == 0;
+    if (argc < 3 || (!is_whole && argc < 4)) {
+        fputs("usage: damage whole FILE... | damage cuts|flips COUNT FILE...\n", stderr);
+        return 2;
+    }
+    unsigned count = is_whole ? 1 : (unsigned)strtoul(argv[2], NULL, 10);
+    for (int i = is_whole ? 2 : 3; i < argc; i++)
+        damage(argv[1], count, argv[i]);
+    return 0;
+}
