@@ -90,6 +90,8 @@ static int answer(const struct tbp_tool *tool, struct tbp_session *s, const stru
         status = tbp_find_host(s, v->host, &request.host, err);
     if (status)
         return status;
+    if (request.host == TBP_ALL_HOSTS && (status = tbp_tool_prepare_hosts(tool, s, err)) != TBP_OK)
+        return status;
     tbp_sink_fd_init(&out, STDOUT_FILENO);
     return tool->write(s, &request, &out.base, err);
 }

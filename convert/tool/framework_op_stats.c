@@ -246,6 +246,14 @@ static int write_pb(struct tbp_session *s, const struct tbp_request *r, struct t
     return status;
 }
 
+static const struct tbp_analysis *const needs[] = {
+    &tbp_analysis_run_environment,
+    &tbp_analysis_host_ops,
+    &tbp_analysis_framework_ops,
+    &tbp_analysis_kernels,
+    NULL,
+};
+
 const struct tbp_tool tbp_tool_framework_op_stats = {
     .name = "framework_op_stats",
     .legacy_name = "tensorflow_stats",
@@ -253,6 +261,7 @@ const struct tbp_tool tbp_tool_framework_op_stats = {
     .scope = TBP_SCOPE_HOST | TBP_SCOPE_ALL_HOSTS,
     .file = "tensorflow_stats.json",
     .pb_file = "tensorflow_stats.pb",
+    .needs = needs,
     .write = write_json,
     .write_pb = write_pb,
 };

@@ -101,10 +101,19 @@ static int write_input_pipeline(struct tbp_session *s, const struct tbp_request 
     return rc;
 }
 
+static const struct tbp_analysis *const needs[] = {
+    &tbp_analysis_run_environment,
+    &tbp_analysis_trimmed_steps,
+    &tbp_analysis_host_ops,
+    &tbp_analysis_host_notes,
+    NULL,
+};
+
 const struct tbp_tool tbp_tool_input_pipeline = {
     .name = "input_pipeline_analyzer",
     .help = "how long each step waits for input, and where the host spends that time",
     .scope = TBP_SCOPE_HOST | TBP_SCOPE_ALL_HOSTS,
     .file = "input_pipeline.json",
+    .needs = needs,
     .write = write_input_pipeline,
 };

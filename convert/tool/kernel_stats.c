@@ -118,12 +118,18 @@ static int write_pb(struct tbp_session *s, const struct tbp_request *r, struct t
     return status;
 }
 
+static const struct tbp_analysis *const needs[] = {
+    &tbp_analysis_kernels,
+    NULL,
+};
+
 const struct tbp_tool tbp_tool_kernel_stats = {
     .name = "kernel_stats",
     .help = "GPU kernels by time, with launch geometry",
     .scope = TBP_SCOPE_HOST | TBP_SCOPE_ALL_HOSTS,
     .file = "kernel_stats.json",
     .pb_file = "kernel_stats.pb",
+    .needs = needs,
     .write = write_json,
     .write_pb = write_pb,
 };

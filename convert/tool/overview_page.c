@@ -332,10 +332,22 @@ static int write_overview(struct tbp_session *s, const struct tbp_request *r, st
     return rc;
 }
 
+static const struct tbp_analysis *const needs[] = {
+    &tbp_analysis_run_environment,
+    &tbp_analysis_trimmed_steps,
+    &tbp_analysis_host_ops,
+    &tbp_analysis_framework_ops,
+    &tbp_analysis_kernels,
+    &tbp_analysis_requests,
+    &tbp_analysis_host_notes,
+    NULL,
+};
+
 const struct tbp_tool tbp_tool_overview_page = {
     .name = "overview_page",
     .help = "step time, what bounds the program, the longest device ops",
     .scope = TBP_SCOPE_HOST | TBP_SCOPE_ALL_HOSTS,
     .file = "overview_page.json",
+    .needs = needs,
     .write = write_overview,
 };

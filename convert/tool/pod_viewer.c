@@ -194,10 +194,18 @@ static int write_pod_viewer(struct tbp_session *s, const struct tbp_request *r,
     return rc;
 }
 
+static const struct tbp_analysis *const needs[] = {
+    &tbp_analysis_run_environment,
+    &tbp_analysis_steps,
+    &tbp_analysis_host_notes,
+    NULL,
+};
+
 const struct tbp_tool tbp_tool_pod_viewer = {
     .name = "pod_viewer",
     .help = "each step on each core, with the parts of its time",
     .scope = TBP_SCOPE_HOST | TBP_SCOPE_ALL_HOSTS,
     .file = "pod_viewer.json",
+    .needs = needs,
     .write = write_pod_viewer,
 };

@@ -258,9 +258,15 @@ static int write_page(struct tbp_session *s, const struct tbp_request *r, struct
     return status;
 }
 
+static const struct tbp_analysis *const needs[] = {
+    &tbp_analysis_tf_data,
+    NULL,
+};
+
 const struct tbp_tool tbp_tool_tf_data_bottleneck_analysis = {
     .name = "tf_data_bottleneck_analysis",
     .help = "tf.data input pipelines, their latencies and what slows them (plugins up to 2.19.0)",
     .scope = TBP_SCOPE_HOST | TBP_SCOPE_ALL_HOSTS,
+    .needs = needs,
     .write = write_page,
 };

@@ -40,6 +40,8 @@ struct tbp_tool {
     const char *file;        /* what `convert` writes beside the xplane: "overview_page.json"; NULL: nothing */
     bool file_gzip;          /* written as <file>.gz content: the name above carries .gz */
     const char *pb_file;     /* legacy .pb twin, e.g. "kernel_stats.pb"; NULL: none */
+    /* Tables that the answer for all hosts is made of, NULL-terminated; NULL: it is made of events. */
+    const struct tbp_analysis *const *needs;
     int (*write)(struct tbp_session *s, const struct tbp_request *r, struct tbp_sink *out, struct tbp_error *err);
     int (*write_pb)(struct tbp_session *s, const struct tbp_request *r, struct tbp_sink *out, struct tbp_error *err);
 };
@@ -54,6 +56,10 @@ extern const struct tbp_tool tbp_tool_trace_viewer;
 extern const struct tbp_tool tbp_tool_tf_data_bottleneck_analysis;
 extern const struct tbp_tool tbp_tool_trace_viewer_stream;
 extern const struct tbp_tool *const tbp_tools[]; /* tools.c: THE TABLE; NULL-terminated */
+
+/* Before an answer for all hosts: makes the tables of every host that the tool needs, hosts side by side, and gives each
+ * host's events back, so that no more hosts than threads are in memory. With one host or without `needs`: nothing. */
+int tbp_tool_prepare_hosts(const struct tbp_tool *t, struct tbp_session *s, struct tbp_error *err);
 
 /* By either name; NULL if unknown. */
 const struct tbp_tool *tbp_tool_find(struct tbp_str name);

@@ -40,3 +40,26 @@ bool tbp_request_number(const struct tbp_request *r, const char *key, double fal
     *out = fallback;
     return text[0] == 0 || tbp_str_to_double(tbp_str_c(text), out);
 }
+
+struct preparation {
+    const struct tbp_tool *tool;
+    struct tbp_session *session;
+};
+
+static int prepare_host(void *ctx, size_t host, struct tbp_error *err) {
+    const struct preparation *p = ctx;
+    int status = TBP_OK;
+    for (size_t i = 0; p->tool->needs[i] && status == TBP_OK; i++)
+        if (!tbp_session_table(p->session, p->tool->needs[i], (uint32_t)host, err))
+            status = err->code;
+    tbp_session_release_events(p->session, (uint32_t)host);
+    return status;
+}
+
+int tbp_tool_prepare_hosts(const struct tbp_tool *t, struct tbp_session *s, struct tbp_error *err) {
+    struct preparation p = {t, s};
+    uint32_t n = tbp_session_n_hosts(s);
+    if (n <= 1 || !t->needs)
+        return TBP_OK;
+    return tbp_pool_for(tbp_session_pool(s), n, prepare_host, &p, err);
+}
