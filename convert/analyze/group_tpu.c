@@ -7,6 +7,8 @@
 #include "convert/model/builder.h"
 #include "convert/model/stats.h"
 
+#define STEP_IDLE_TIME "step_idle_time_ps"
+
 bool tbp_is_tpu_step_line(struct tbp_str name) {
     return tbp_str_is(name, "Steps") || tbp_str_is(name, "Sparse Core Steps") || tbp_str_is(name, "XLA Modules") ||
            tbp_str_is(name, "Sparse Core Modules");
@@ -44,8 +46,26 @@ static bool device_span(const struct tbp_line *l, size_t i, struct span *s) {
     return true;
 }
 
+static bool is_idle_time(const struct tbp_stat *st) {
+    return tbp_str_is(st->meta->name, STEP_IDLE_TIME);
+}
+
+/* Idle time of the events from … to-1; where the first does not tell, it goes on from what was before. */
+static uint64_t sum_idle(const struct tbp_line *l, size_t from, size_t to, uint64_t before) {
+    uint64_t total = before;
+    for (size_t i = from; i < to; i++) {
+        struct tbp_stat_iter it = tbp_stat_iter_event(l, i);
+        for (struct tbp_stat st; tbp_stat_next(&it, &st);)
+            if (is_idle_time(&st)) {
+                total = i == from ? tbp_stat_iu(&st) : total + tbp_stat_iu(&st);
+                break;
+            }
+    }
+    return total;
+}
+
 /* One step: the events from … to-1 of the line, all of one group. */
-static void add_merged(struct tbp_line_builder *b, const struct tbp_line *l, size_t from, size_t to) {
+static void add_merged(struct tbp_line_builder *b, const struct tbp_line *l, size_t from, size_t to, uint64_t idle_ps) {
     struct span hull = {l->ev.start_ps[from], tbp_event_end(l, to - 1)}, device, one;
     bool has_device = device_span(l, from, &device);
     for (size_t i = from + 1; has_device && i < to; i++) {
@@ -57,15 +77,21 @@ static void add_merged(struct tbp_line_builder *b, const struct tbp_line *l, siz
     struct tbp_event_row *row = tbp_line_builder_event(b, hull.start_ps, hull.end_ps - hull.start_ps, l->ev.meta[from]);
     int32_t group = l->ev.group[from];
     uint8_t flags = l->ev.flags[from];
+    bool has_idle = false;
     struct tbp_stat_iter it = tbp_stat_iter_event(l, from);
     for (struct tbp_stat st; tbp_stat_next(&it, &st);) {
         if (has_device && st.meta->key == TBP_STAT_DEVICE_OFFSET_PS)
             tbp_line_builder_stat_u64(b, (uint32_t)(st.meta - l->plane->stat_metas), device.start_ps);
         else if (has_device && st.meta->key == TBP_STAT_DEVICE_DURATION_PS)
             tbp_line_builder_stat_u64(b, (uint32_t)(st.meta - l->plane->stat_metas), device.end_ps - device.start_ps);
+        else if (is_idle_time(&st) && !has_idle)
+            tbp_line_builder_stat_i64(b, (uint32_t)(st.meta - l->plane->stat_metas), (int64_t)idle_ps);
         else
             tbp_line_builder_stat(b, &st);
+        has_idle = has_idle || is_idle_time(&st);
     }
+    if (!has_idle)
+        tbp_line_builder_stat_i64(b, tbp_plane_ensure_stat(l->plane, tbp_str_c(STEP_IDLE_TIME)), (int64_t)idle_ps);
     row = &b->rows.at[b->rows.n - 1];
     row->group = group;
     row->has |= TBP_HAS_GROUP;
@@ -77,17 +103,21 @@ static void merge_steps(struct tbp_line *steps) {
     struct tbp_line_builder b;
     tbp_line_builder_init(&b, steps->plane);
     size_t n_grouped = 0;
+    uint64_t idle_ps = 0;
     for (size_t from = 0, to; from < steps->ev.n; from = to) {
         int64_t group, next;
         to = from + 1;
-        if (!tbp_event_group(steps, from, &group))
+        if (!tbp_event_group(steps, from, &group)) {
+            idle_ps = 0;
             continue;
+        }
         while (to < steps->ev.n && tbp_event_group(steps, to, &next) && next == group)
             to++;
-        add_merged(&b, steps, from, to);
+        idle_ps = sum_idle(steps, from, to, idle_ps);
+        add_merged(&b, steps, from, to, idle_ps);
         n_grouped++;
     }
-    if (n_grouped && n_grouped < steps->ev.n)
+    if (n_grouped)
         tbp_line_builder_finish(&b, steps);
     tbp_line_builder_release(&b);
 }

@@ -223,8 +223,14 @@ bool tbp_op_is_infeed_enqueue(struct tbp_str type) {
     return tbp_str_starts(type, "InfeedEnqueue");
 }
 
+/* Thread pool events have names of their own, but mean nothing to grouping. */
+static bool is_thread_pool(enum tbp_event_kind kind) {
+    return kind == TBP_EVENT_THREADPOOL_START || kind == TBP_EVENT_THREADPOOL_STOP ||
+           kind == TBP_EVENT_THREADPOOL_REGION || kind == TBP_EVENT_THREADPOOL_RECORD;
+}
+
 enum tbp_event_kind tbp_op_event_kind(const struct tbp_meta *m) {
-    if (m->kind != TBP_EVENT_OTHER)
+    if (m->kind != TBP_EVENT_OTHER && !is_thread_pool(m->kind))
         return m->kind;
     switch (tbp_op_name_parse(m->name).category) {
     case TBP_OP_TENSORFLOW:
