@@ -44,12 +44,19 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
+/* #9 and #-9 are ids; anything else after # is a comment. */
+static bool is_comment(struct tbp_str s) {
+    if (!s.n || s.p[0] != '#')
+        return false;
+    size_t digit = s.n > 1 && s.p[1] == '-' ? 2 : 1;
+    return digit >= s.n || s.p[digit] < '0' || s.p[digit] > '9';
+}
+
 static void skip_blanks(struct parser *p) {
     while (p->line.n && is_blank(p->line.p[0]))
         p->line = tbp_str_sub(p->line, 1, p->line.n);
-    if (p->line.n && p->line.p[0] == '#' &&
-        (p->line.n == 1 || !(p->line.p[1] >= '0' && p->line.p[1] <= '9')))
-        p->line = TBP_STR_NONE; /* comment; #9 is an id */
+    if (is_comment(p->line))
+        p->line = TBP_STR_NONE;
 }
 
 static bool take_char(struct parser *p, char c) {
