@@ -75,17 +75,20 @@ static void push_op(struct chip *c, struct op_stack *s, struct open_op op) {
     *tbp_vec_push(&s->open) = op;
 }
 
-/* A custom call whose flops neither the event nor its metadata knows. */
-static bool is_unknown_work(const struct tbp_line *l, size_t i, const struct tbp_tpu_op *op) {
+/* Stat of the event, else what its metadata says. */
+static uint64_t event_number(const struct tbp_line *l, size_t i, enum tbp_stat_key key,
+                             uint64_t otherwise) {
     struct tbp_stat st;
-    if (!op->is_custom_call)
-        return false;
-    if ((l->ev.has[i] & TBP_HAS_STATS) != 0 && tbp_event_stat(l, i, TBP_STAT_FLOPS, &st))
-        return tbp_stat_iu(&st) == 0;
-    return op->flops == 0;
+    bool is_told = (l->ev.has[i] & TBP_HAS_STATS) != 0 && tbp_event_stat(l, i, key, &st);
+    return is_told ? tbp_stat_iu(&st) : otherwise;
 }
 
-/* doubts: custom calls of unknown cost are not sure to be work; asked for on tensor cores only. */
+static bool is_unknown_work(const struct tbp_line *l, size_t i, const struct tbp_tpu_op *op) {
+    return op->is_custom_call && event_number(l, i, TBP_STAT_FLOPS, op->flops) == 0 &&
+           event_number(l, i, TBP_STAT_MODEL_FLOPS, op->model_flops) == 0;
+}
+
+/* doubts: custom calls of unknown cost are not sure to be work. */
 static void add_op_line(struct chip *c, const struct tbp_line *l, const struct tbp_tpu_op *ops,
                         bool doubts) {
     struct op_stack s = {0};
@@ -111,8 +114,6 @@ static void add_plane(struct chip *c, const struct tbp_plane *p, const struct tb
     static const char *const names[] = {"XLA Ops", "Sparse Core Ops", "XLA Modules",
                                         "Sparse Core Modules"};
     struct tbp_tpu_span hull = {0, 0};
-    int64_t ordinal;
-    bool is_sparse = tbp_is_sparse_core_plane(p->name, &ordinal);
     for (size_t i = 0; i < p->n_lines; i++) {
         const struct tbp_line *l = &p->lines[i];
         size_t kind = 0;
@@ -123,7 +124,7 @@ static void add_plane(struct chip *c, const struct tbp_plane *p, const struct tb
         for (size_t k = 0; k < l->ev.n; k++)
             expand(&hull, (struct tbp_tpu_span){l->ev.start_ps[k], tbp_event_end(l, k)});
         if (kind < 2)
-            add_op_line(c, l, ops, kind == 0 && !is_sparse);
+            add_op_line(c, l, ops, kind == 0);
     }
     expand(&c->hull, hull);
 }

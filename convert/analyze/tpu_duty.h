@@ -2,7 +2,7 @@
  *
  * Duty cycle of TPU chips: how long a chip computed, and how long it waited within the time seen.
  * Source: ../shared/spec/tables/RULES.md 8, and measured with the official converter: spans of no length
- * at time 0 count as nothing; unknown custom calls are doubted on the XLA Ops of tensor cores only.
+ * at time 0 count as nothing; unknown custom calls (neither flops nor model_flops) are doubted on lines of XLA Ops only.
  */
 #ifndef TBP_CONVERT_ANALYZE_TPU_DUTY_H
 #define TBP_CONVERT_ANALYZE_TPU_DUTY_H
