@@ -14,11 +14,11 @@
  *         1us +1us #99                    an event whose name is not there
  *         repeat 1000 every 2us 0 +1us "tiny" correlation_id=1++
  *
- * Times: integers or decimals with ps (default), ns, us, ms, s; exact. Values: 5 (int64), 5u
- * (uint64), 0.5 (double), "s" (text), b"s" (bytes), @"s" (reference to the stat name s), @#9
- * (reference to an id). A key is a word, a text in quotes, or #9 for an id that is not there. In
- * quotes: \" \\ \n \t \xHH. In a repetition 5++ counts on. Names without #id get the next free id
- * of their plane in order of appearance.
+ * Times: integers or decimals with ps (default), ns (default of at), us, ms, s; exact. Values: 5
+ * (int64), 5u (uint64), 0.5 (double), "s" (text), b"s" (bytes), @"s" (reference to the stat name
+ * s), @#9 (reference to an id). A key is a word, a text in quotes, or #9 for an id that is not
+ * there. In quotes: \" \\ \n \t \xHH. In a repetition 5++ counts on. Names without #id get the next
+ * free id of their plane in order of appearance.
  *
  * Ownership: results live in the arena or buffer given. Thread-safety: pure.
  */

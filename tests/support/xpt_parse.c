@@ -141,18 +141,19 @@ static int64_t take_int(struct parser *p) {
     return v;
 }
 
-/* "1.5us" in picoseconds, exactly. */
-static int64_t take_time(struct parser *p) {
+/* "1.5us" as a whole number of units of 10^-`digits` seconds, exactly; without a unit the number
+ * itself. */
+static int64_t take_time_in(struct parser *p, int digits) {
     static const struct {
         const char *unit;
         int digits;
-    } units[] = {{"ps", 0}, {"ns", 3}, {"us", 6}, {"ms", 9}, {"s", 12}};
+    } units[] = {{"ps", 12}, {"ns", 9}, {"us", 6}, {"ms", 3}, {"s", 0}};
     skip_blanks(p);
     struct tbp_str word = take_word(p);
-    int digits = 0;
+    int more = 0;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (tbp_str_ends(word, units[i].unit)) {
-            digits = units[i].digits;
+            more = digits - units[i].digits;
             word.n -= strlen(units[i].unit);
             break;
         }
@@ -162,12 +163,17 @@ static int64_t take_time(struct parser *p) {
         if (i != point)
             to[n++] = word.p[i];
     int n_decimals = point < word.n ? (int)(word.n - point - 1) : 0;
-    for (int i = n_decimals; i < digits; i++)
+    for (int i = n_decimals; i < more; i++)
         to[n++] = '0';
-    int64_t ps = 0;
-    if (n_decimals > digits || !tbp_str_to_i64((struct tbp_str){to, n}, &ps))
-        fail(p, "time expected, in whole picoseconds");
-    return ps;
+    int64_t v = 0;
+    if (n_decimals > more || !tbp_str_to_i64((struct tbp_str){to, n}, &v))
+        fail(p, digits == 12 ? "time expected, in whole picoseconds"
+                             : "time expected, in whole nanoseconds");
+    return v;
+}
+
+static int64_t take_time(struct parser *p) {
+    return take_time_in(p, 12);
 }
 
 /* ---- names ---- */
@@ -310,12 +316,8 @@ static void open_line(struct parser *p) {
     p->line_mark = tbp_wire_begin(p->out, TBP_XPLANE_LINES);
     tbp_wire_put_u64(p->out, TBP_XLINE_ID, (uint64_t)take_int(p));
     tbp_wire_put_str(p->out, TBP_XLINE_NAME, take_text(p));
-    if (take_keyword(p, "at")) {
-        int64_t ps = take_time(p);
-        if (ps % 1000)
-            fail(p, "a line begins at a whole nanosecond");
-        tbp_wire_put_u64(p->out, TBP_XLINE_TIMESTAMP_NS, (uint64_t)(ps / 1000));
-    }
+    if (take_keyword(p, "at"))
+        tbp_wire_put_u64(p->out, TBP_XLINE_TIMESTAMP_NS, (uint64_t)take_time_in(p, 9));
     if (take_keyword(p, "lasts"))
         tbp_wire_put_u64(p->out, TBP_XLINE_DURATION_PS, (uint64_t)take_time(p));
     if (take_keyword(p, "display")) {
