@@ -502,6 +502,7 @@ static int read_xplane(struct tbp_host *host, struct tbp_pool *pool, struct tbp_
     pthread_mutex_destroy(&r.lock);
     tbp_vec_release(&r.planes);
     tbp_vec_release(&r.lines);
+    tbp_input_drop_pages(&host->input); /* few analyses look at stats, and few of them */
     if (status == TBP_OK && host->n_planes == 0 && tbp_ledger_has_loss(&host->ledger)) {
         char path[TBP_ERROR_TEXT];
         size_t n = host->path.n < sizeof path - 1 ? host->path.n : sizeof path - 1;
