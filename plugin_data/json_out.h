@@ -49,7 +49,8 @@ static inline void tbp_json_raw(struct tbp_json *j, const char *p, size_t n) {
         tbp_json_raw_slow(j, p, n);
         return;
     }
-    memcpy(j->buf + j->n, p, n);
+    if (n) /* an empty text may come without bytes */
+        memcpy(j->buf + j->n, p, n);
     j->n += n;
 }
 static inline void tbp_json_lit(struct tbp_json *j, const char *c) {
