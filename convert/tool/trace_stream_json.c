@@ -36,7 +36,8 @@ static const char *const contexts[18] = {
 };
 
 static inline void put(struct tbp_json *j, struct tbp_str s) {
-    tbp_json_raw(j, s.p, s.n);
+    if (s.n) /* the pointer of an empty text may be NULL */
+        tbp_json_raw(j, s.p, s.n);
 }
 
 void tbp_stream_scratch_release(struct tbp_stream_scratch *s) {

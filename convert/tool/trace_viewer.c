@@ -92,7 +92,8 @@ struct document {
 };
 
 static inline void put(struct tbp_json *j, struct tbp_str s) {
-    tbp_json_raw(j, s.p, s.n);
+    if (s.n) /* the pointer of an empty text may be NULL */
+        tbp_json_raw(j, s.p, s.n);
 }
 
 /* ---- values: all are texts ---- */
