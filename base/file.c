@@ -132,6 +132,14 @@ void tbp_input_release(struct tbp_input *in) {
     *in = (struct tbp_input){0};
 }
 
+void tbp_input_drop_range(const struct tbp_input *in, uint64_t from, uint64_t size) {
+    enum { WORTH_BYTES = 1 << 20 };
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t first = (from + page - 1) / page * page, end = (from + size) / page * page;
+    if (in->mapped && size >= WORTH_BYTES && end > first)
+        madvise((void *)(uintptr_t)(in->data + first), end - first, MADV_DONTNEED);
+}
+
 void tbp_input_drop_pages(const struct tbp_input *in) {
     if (in->mapped)
         madvise((void *)(uintptr_t)in->data, in->size, MADV_DONTNEED);

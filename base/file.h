@@ -20,7 +20,9 @@ struct tbp_input {
  * unreadable files fail with TBP_E_IO / TBP_E_NOT_FOUND naming the path. */
 int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err);
 void tbp_input_release(struct tbp_input *in);
-/* Tells the system that the pages read so far may be dropped (they come back from disk when touched). */
-void tbp_input_drop_pages(const struct tbp_input *in);
+/* Tells the system that the pages of data[from … from+size) may be dropped; they come back from disk when touched.
+ * Ranges below a megabyte are not worth the call and are left alone. */
+void tbp_input_drop_range(const struct tbp_input *in, uint64_t from, uint64_t size);
+void tbp_input_drop_pages(const struct tbp_input *in); /* all of them */
 
 #endif

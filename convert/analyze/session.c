@@ -267,6 +267,8 @@ const void *tbp_session_table(struct tbp_session *s, const struct tbp_analysis *
         void *table = NULL;
         if (compute(s, a, host, p, &table, err) == TBP_OK)
             p->memo[slot] = table;
+        if (p->has_events) /* stats that were looked at are seldom looked at again */
+            tbp_input_drop_pages(&host_in_use(p)->input);
     }
     const void *table = p->memo[slot];
     pthread_mutex_unlock(&p->lock);

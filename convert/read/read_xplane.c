@@ -299,6 +299,11 @@ static void check_line_text(struct reading *r, struct tbp_str s, struct tbp_ledg
         tbp_ledger_count(ledger, TBP_LEDGER_INVALID_UTF8, 1, offset_in(r, s.p + good));
 }
 
+/* Of the input, no more than the lines being read need be in memory. */
+static void drop_line(struct reading *r, const struct pending_line *pl) {
+    tbp_input_drop_range(&r->host->input, offset_in(r, pl->w.at), (uint64_t)(pl->w.end - pl->w.at));
+}
+
 static int count_job(void *ctx, size_t i, struct tbp_error *err) {
     (void)err;
     struct reading *r = ctx;
@@ -312,6 +317,7 @@ static int count_job(void *ctx, size_t i, struct tbp_error *err) {
     check_line_text(r, l->name, &ledger);
     check_line_text(r, l->display_name, &ledger);
     fold_ledger(r, &ledger);
+    drop_line(r, pl);
     return TBP_OK;
 }
 
@@ -463,6 +469,7 @@ static int read_job(void *ctx, size_t i, struct tbp_error *err) {
     tbp_ledger_init(&lr.ledger);
     read_events(&lr, pl);
     fold_ledger(r, &lr.ledger);
+    drop_line(r, pl);
     return TBP_OK;
 }
 
