@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One HLO program (HloProto) as arrays: computations, instructions, and for the cost analysis a node
- * per instruction with shapes, operands and called computations resolved to indices.
- * Source: public schema of HLO (xla/service/hlo.proto); field numbers stand in hlo_module.c.
+ * One HLO program (HloProto) as arrays: computations, instructions, and for the cost analysis a
+ * node per instruction with shapes, operands and called computations resolved to indices. Source:
+ * public schema of HLO (xla/service/hlo.proto); field numbers stand in hlo_module.c.
  *
  * Ownership: everything in the arenas given to tbp_hlo_module_parse; texts borrow from the message.
  * Hostile bytes: depth of shapes is bounded, every count comes from bytes that are really there.
@@ -43,10 +43,11 @@ struct tbp_hlo_shape {
     uint32_t n_parts;
     struct tbp_hlo_shape *parts;
     struct tbp_hlo_ints dims, order; /* order: dimensions from minor to major */
-    int64_t elements;      /* product of dims, 1 without */
-    int64_t elements_deep; /* of a tuple: sum over its leaves */
-    int64_t size_bytes;    /* as an operand: a tuple is its table of 8-byte pointers; 0 without layout */
-    int64_t deep_bytes;    /* as a result: a tuple is written leaf by leaf */
+    int64_t elements;                /* product of dims, 1 without */
+    int64_t elements_deep;           /* of a tuple: sum over its leaves */
+    int64_t
+        size_bytes; /* as an operand: a tuple is its table of 8-byte pointers; 0 without layout */
+    int64_t deep_bytes; /* as a result: a tuple is written leaf by leaf */
 };
 
 struct tbp_hlo_window {
@@ -61,10 +62,10 @@ struct tbp_hlo_extra {
     struct tbp_hlo_ints fft_length;
     struct tbp_hlo_ints kernel_spatial, input_spatial, output_spatial; /* convolution */
     struct tbp_hlo_ints input_batch, input_feature, output_feature;
-    int64_t groups, batch_groups;      /* 1 if not given */
-    int64_t ranks;                     /* largest replica group, 1 without groups */
+    int64_t groups, batch_groups; /* 1 if not given */
+    int64_t ranks;                /* largest replica group, 1 without groups */
     bool has_replica_groups;
-    struct tbp_str target, config;     /* of a custom call */
+    struct tbp_str target, config; /* of a custom call */
 };
 
 struct tbp_hlo_node {
@@ -104,12 +105,14 @@ void tbp_hlo_ints_add(struct tbp_arena *a, struct tbp_hlo_ints *list, int64_t va
 /* What is given, or the defaults. */
 const struct tbp_hlo_extra *tbp_hlo_extra_of(const struct tbp_hlo_node *n);
 
-/* Reads `proto` (HloProto). Instructions go to `out`, computations and nodes to `scratch`; with_nodes: prepare for the
- * cost analysis. False if the bytes cannot be read: the program then does not exist. */
-bool tbp_hlo_module_parse(struct tbp_hlo_module *m, struct tbp_str proto, bool with_nodes, struct tbp_arena *out,
-                          struct tbp_arena *scratch);
+/* Reads `proto` (HloProto). Instructions go to `out`, computations and nodes to `scratch`;
+ * with_nodes: prepare for the cost analysis. False if the bytes cannot be read: the program then
+ * does not exist. */
+bool tbp_hlo_module_parse(struct tbp_hlo_module *m, struct tbp_str proto, bool with_nodes,
+                          struct tbp_arena *out, struct tbp_arena *scratch);
 
-/* Cost analysis: fills flops, device_flops and bytes_accessed of the instructions (hlo_cost.c). Needs nodes. */
+/* Cost analysis: fills flops, device_flops and bytes_accessed of the instructions (hlo_cost.c).
+ * Needs nodes. */
 void tbp_hlo_module_cost(struct tbp_hlo_module *m, struct tbp_arena *scratch);
 
 #endif

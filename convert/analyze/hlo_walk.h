@@ -2,8 +2,9 @@
  *
  * State shared by the parts of the HLO cost analysis (hlo_cost.c, hlo_fusion.c). Internal to them.
  *
- * Counts are exact integers (saturating at INT64_MAX) until a rule stores them: every stored cost is rounded to a
- * 32-bit float, as the official analysis does, so that large counts agree with it to the last digit.
+ * Counts are exact integers (saturating at INT64_MAX) until a rule stores them: every stored cost
+ * is rounded to a 32-bit float, as the official analysis does, so that large counts agree with it
+ * to the last digit.
  */
 #ifndef TBP_CONVERT_ANALYZE_HLO_WALK_H
 #define TBP_CONVERT_ANALYZE_HLO_WALK_H
@@ -37,8 +38,10 @@ struct tbp_hlo_cost {
 /* False once a program asks for more steps than any real one: its costs are then unknown. */
 bool tbp_hlo_walk_spend(struct tbp_hlo_walk *w, uint64_t steps);
 /* Costs of a fusion, from its (visited) computation. False: the program's costs are unknown. */
-bool tbp_hlo_fusion_cost(struct tbp_hlo_walk *w, struct tbp_hlo_node *fusion, struct tbp_hlo_cost *c);
-/* 2 flops per product that a convolution really makes. False if the dimensions do not fit together. */
+bool tbp_hlo_fusion_cost(struct tbp_hlo_walk *w, struct tbp_hlo_node *fusion,
+                         struct tbp_hlo_cost *c);
+/* 2 flops per product that a convolution really makes. False if the dimensions do not fit together.
+ */
 bool tbp_hlo_convolution_flops(struct tbp_hlo_walk *w, const struct tbp_hlo_node *n,
                                const struct tbp_hlo_shape *result, int64_t *flops);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Duty cycle of TPU chips: how long a chip computed, and how long it waited within the time seen.
- * Source: ../shared/spec/tables/RULES.md 8, and measured with the official converter: spans of no length
- * at time 0 count as nothing; unknown custom calls (neither flops nor model_flops) are doubted on lines of XLA Ops only.
+ * Source: ../shared/spec/tables/RULES.md 8, and measured with the official converter: spans of no
+ * length at time 0 count as nothing; unknown custom calls (neither flops nor model_flops) are
+ * doubted on lines of XLA Ops only.
  */
 #ifndef TBP_CONVERT_ANALYZE_TPU_DUTY_H
 #define TBP_CONVERT_ANALYZE_TPU_DUTY_H
@@ -15,6 +16,7 @@ struct tbp_tpu_duty {
 };
 
 /* ops: facts of each TPU plane, by the plane's number in the host; NULL for other planes. */
-struct tbp_tpu_duty tbp_tpu_duty_of_host(const struct tbp_host *h, const struct tbp_tpu_op *const *ops);
+struct tbp_tpu_duty tbp_tpu_duty_of_host(const struct tbp_host *h,
+                                         const struct tbp_tpu_op *const *ops);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Numbers per step over the TPU cores: what the step waited for and what it computed.
- * Source: ../shared/spec/pages/tpu.py, T4. Milliseconds are doubles, as shown. Pure but for the arena.
+ * Source: ../shared/spec/pages/tpu.py, T4. Milliseconds are doubles, as shown. Pure but for the
+ * arena.
  */
 #ifndef TBP_CONVERT_ANALYZE_TPU_INPUT_H
 #define TBP_CONVERT_ANALYZE_TPU_INPUT_H
@@ -15,8 +16,8 @@ enum tbp_tpu_time {
     TBP_TPU_INFEED,
     TBP_TPU_OUTFEED,
     TBP_TPU_IDLE,
-    TBP_TPU_TRANSFER,     /* between host and device */
-    TBP_TPU_ACTIVE,       /* time on duty, average of the cores */
+    TBP_TPU_TRANSFER, /* between host and device */
+    TBP_TPU_ACTIVE,   /* time on duty, average of the cores */
     TBP_TPU_TIMES
 };
 
@@ -29,6 +30,7 @@ struct tbp_tpu_step {
     const struct tbp_core_place *place; /* of the core that waited longest; NULL if unknown */
 };
 
-struct tbp_tpu_step tbp_tpu_step_of(const struct tbp_step_table *t, const struct tbp_step *step, struct tbp_arena *a);
+struct tbp_tpu_step tbp_tpu_step_of(const struct tbp_step_table *t, const struct tbp_step *step,
+                                    struct tbp_arena *a);
 
 #endif

@@ -20,9 +20,11 @@ struct tbp_tpu_op_sums {
     struct tbp_idmap programs, symbols, by_key;
 };
 
-void tbp_tpu_op_sums_init(struct tbp_tpu_op_sums *s, const struct tbp_plane *p, const struct tbp_tpu_op *ops);
+void tbp_tpu_op_sums_init(struct tbp_tpu_op_sums *s, const struct tbp_plane *p,
+                          const struct tbp_tpu_op *ops);
 /* An event of the line that has been left behind; ignored if it is no op. */
-void tbp_tpu_op_sums_add(struct tbp_tpu_op_sums *s, const struct tbp_line *l, const struct tbp_tpu_node *node);
+void tbp_tpu_op_sums_add(struct tbp_tpu_op_sums *s, const struct tbp_line *l,
+                         const struct tbp_tpu_node *node);
 void tbp_tpu_op_sums_release(struct tbp_tpu_op_sums *s);
 
 #endif

@@ -23,10 +23,10 @@ struct tbp_tpu_op {
     struct tbp_str category, provenance;
     uint64_t program_id, symbol_id;
     uint64_t flops, model_flops, bytes; /* of one execution */
-    bool is_op;             /* has program and symbol; symbol 0 is the root of a program */
-    bool is_off_duty;       /* waits for others */
+    bool is_op;       /* has program and symbol; symbol 0 is the root of a program */
+    bool is_off_duty; /* waits for others */
     bool is_custom_call;
-    bool is_framework_op;   /* tf_op is not empty */
+    bool is_framework_op; /* tf_op is not empty */
 };
 
 /* Facts per metadata entry of the plane, by its index. */

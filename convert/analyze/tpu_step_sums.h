@@ -10,8 +10,8 @@
 #include "convert/analyze/tpu_plane.h"
 
 struct tbp_tpu_core_step {
-    int64_t id; /* group */
-    struct tbp_tpu_span marker; /* the longest; 0, 0 if all are empty */
+    int64_t id;                           /* group */
+    struct tbp_tpu_span marker;           /* the longest; 0, 0 if all are empty */
     struct tbp_step_category *categories; /* with room for one more */
     size_t n_categories;
     uint64_t op_ps; /* sum of self times */
@@ -26,7 +26,7 @@ struct tbp_tpu_core_steps {
     size_t n;
 };
 
-void tbp_tpu_core_steps_make(const struct tbp_plane *p, const struct tbp_tpu_op *ops, struct tbp_arena *out,
-                             struct tbp_tpu_core_steps *steps);
+void tbp_tpu_core_steps_make(const struct tbp_plane *p, const struct tbp_tpu_op *ops,
+                             struct tbp_arena *out, struct tbp_tpu_core_steps *steps);
 
 #endif
