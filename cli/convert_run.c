@@ -32,6 +32,10 @@ struct host_state {
     struct tbp_outputs *outputs;
     struct page pages[2 * MAX_TOOLS];
     size_t n_pages;
+    const struct tbp_host *opened; /* and its file, for the xplane; NULL: no xplane is written */
+    const char *path;
+    size_t xplane; /* index in outputs */
+    uint64_t n_left_out;
     uint64_t work_bytes; /* progress made by each page */
 };
 
@@ -71,8 +75,7 @@ static int call_tool(void *ctx, struct tbp_sink *sink, struct tbp_error *err) {
     return (c->page->is_pb ? tool->write_pb : tool->write)(c->h->run->session, &request, sink, err);
 }
 
-static int write_page(void *ctx, size_t i, struct tbp_error *err) {
-    struct host_state *h = ctx;
+static int write_page(struct host_state *h, size_t i, struct tbp_error *err) {
     const struct page *page = &h->pages[i];
     struct page_call call = {h, page};
     int status = TBP_OK;
@@ -101,32 +104,28 @@ static struct tbp_receipt_facts facts_of(const struct run_state *run, const stru
     };
 }
 
-struct xplane_call {
-    const struct host_state *h;
-    struct tbp_host *host;
-};
-
 static int rewrite_xplane(void *ctx, struct tbp_sink *sink, struct tbp_error *err) {
-    const struct xplane_call *c = ctx;
-    uint64_t n_left_out = 0;
-    int status = tbp_rewrite_xplane(c->h->run->session, c->host, 0, sink, &n_left_out, err);
-    if (n_left_out)
-        tbp_ledger_count(&c->host->ledger, TBP_LEDGER_WRITE_CAP, n_left_out, TBP_NO_OFFSET);
-    return status;
+    struct host_state *h = ctx;
+    return tbp_rewrite_xplane(h->run->session, h->opened, 0, sink, &h->n_left_out, err);
 }
 
-static int write_xplane(struct host_state *h, size_t output, struct tbp_host *host,
-                        const char *path, struct tbp_error *err) {
-    if (!h->outputs->files.at[output].path[0])
+static int write_xplane(struct host_state *h, struct tbp_error *err) {
+    if (!h->outputs->files.at[h->xplane].path[0])
         return TBP_OK;
-    if (tbp_rewrite_xplane_is_needed(h->run->session, host)) {
-        struct xplane_call call = {h, host};
-        int status = tbp_outputs_write(h->outputs, output, false, h->run->job->pool, rewrite_xplane,
-                                       &call, err);
+    if (tbp_rewrite_xplane_is_needed(h->run->session, h->opened)) {
+        int status = tbp_outputs_write(h->outputs, h->xplane, false, h->run->job->pool,
+                                       rewrite_xplane, h, err);
         return status ? tbp_cause(err, "while writing the xplane") : TBP_OK;
     }
-    const char *source = host->input.mapped ? path : NULL;
-    return tbp_outputs_link(h->outputs, output, source, host->input.data, host->input.size, err);
+    const struct tbp_input *in = &h->opened->input;
+    return tbp_outputs_link(h->outputs, h->xplane, in->mapped ? h->path : NULL, in->data, in->size,
+                            err);
+}
+
+/* Pool job: a page, or behind them the xplane. */
+static int write_file(void *ctx, size_t i, struct tbp_error *err) {
+    struct host_state *h = ctx;
+    return i < h->n_pages ? write_page(h, i, err) : write_xplane(h, err);
 }
 
 /* Sums of what was done, for the summary. */
@@ -140,11 +139,12 @@ static void summarize(struct tbp_convert_host *r, const struct tbp_outputs *o) {
     }
 }
 
-static int write_pages(struct host_state *h, uint64_t work_bytes, struct tbp_error *err) {
+static int write_files(struct host_state *h, uint64_t work_bytes, struct tbp_error *err) {
     int status = h->outputs->files.n ? tbp_outputs_announce(h->outputs, err) : TBP_OK;
     h->work_bytes = h->n_pages ? work_bytes / h->n_pages : 0;
     if (!status)
-        status = tbp_pool_for(h->run->job->pool, h->n_pages, write_page, h, err);
+        status =
+            tbp_pool_for(h->run->job->pool, h->n_pages + (h->opened != NULL), write_file, h, err);
     return status;
 }
 
@@ -163,13 +163,15 @@ static int convert_opened(struct host_state *h, struct tbp_host *host,
                           struct tbp_convert_host *result, struct tbp_error *err) {
     const struct tbp_convert_job *job = h->run->job;
     const struct tbp_run_file *file = &job->run->hosts[h->host];
-    size_t xplane = 0;
-    if (job->has_xplane)
-        xplane = tbp_outputs_plan(h->outputs, "xplane.pb", true);
+    if (job->has_xplane) {
+        h->xplane = tbp_outputs_plan(h->outputs, "xplane.pb", true);
+        h->opened = host;
+        h->path = file->path;
+    }
     plan_pages(h, TBP_SCOPE_HOST);
-    int status = write_pages(h, file->size_bytes, err);
-    if (!status && job->has_xplane)
-        status = write_xplane(h, xplane, host, file->path, err);
+    int status = write_files(h, file->size_bytes, err);
+    if (h->n_left_out)
+        tbp_ledger_count(&host->ledger, TBP_LEDGER_WRITE_CAP, h->n_left_out, TBP_NO_OFFSET);
     result->ledger = host->ledger;
     result->start_s = start_of(host);
     if (!status)
@@ -220,7 +222,7 @@ static int convert_all_hosts(const struct run_state *run, struct tbp_convert_hos
         tbp_outputs_init(&outputs, "ALL_HOSTS", job->folder, job->pages_folder, &facts, err);
     if (!status) {
         plan_pages(&h, TBP_SCOPE_ALL_HOSTS);
-        status = write_pages(&h, 0, err);
+        status = write_files(&h, 0, err);
     }
     if (!status && h.n_pages)
         status = tbp_outputs_finish(&outputs, NULL, err);

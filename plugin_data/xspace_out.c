@@ -53,13 +53,7 @@ static unsigned varint_bytes(uint64_t v) {
     return n;
 }
 
-/* A field of bytes in whatever is open. All field numbers here are below 16: one byte of key. */
-static void put_field(struct tbp_xspace_out *o, uint32_t field, const void *p, size_t n) {
-    count(o, 1 + varint_bytes(n) + (uint64_t)n);
-    if (!o->sink)
-        return;
-    tbp_wire_put_varint(&o->ready, (uint64_t)field << 3 | TBP_WIRE_BYTES);
-    tbp_wire_put_varint(&o->ready, n);
+static void put_bytes(struct tbp_xspace_out *o, const void *p, size_t n) {
     if (n >= FLUSH_BYTES) { /* large ones past the buffer */
         flush(o);
         if (o->status == TBP_OK)
@@ -69,6 +63,16 @@ static void put_field(struct tbp_xspace_out *o, uint32_t field, const void *p, s
     tbp_wire_put_raw(&o->ready, p, n);
     if (o->ready.n >= FLUSH_BYTES)
         flush(o);
+}
+
+/* A field of bytes in whatever is open. All field numbers here are below 16: one byte of key. */
+static void put_field(struct tbp_xspace_out *o, uint32_t field, const void *p, size_t n) {
+    count(o, 1 + varint_bytes(n) + (uint64_t)n);
+    if (!o->sink)
+        return;
+    tbp_wire_put_varint(&o->ready, (uint64_t)field << 3 | TBP_WIRE_BYTES);
+    tbp_wire_put_varint(&o->ready, n);
+    put_bytes(o, p, n);
 }
 
 /* Text as the official reader accepts it: bytes that are no UTF-8 become U+FFFD, one each. */
@@ -273,6 +277,14 @@ void tbp_xspace_event_count(struct tbp_xspace_out *o, int64_t name_id, int64_t n
 void tbp_xspace_event_raw(struct tbp_xspace_out *o, struct tbp_str message) {
     begin_event(o);
     tbp_wire_put_raw(&o->body, message.p, message.n);
+}
+
+void tbp_xspace_events_raw(struct tbp_xspace_out *o, struct tbp_str fields) {
+    close_leaf(o);
+    TBP_BUG_IF(!o->in_line);
+    count(o, fields.n);
+    if (o->sink)
+        put_bytes(o, fields.p, fields.n);
 }
 
 /* ---- stats ---- */

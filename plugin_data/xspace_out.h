@@ -63,6 +63,8 @@ void tbp_xspace_event(struct tbp_xspace_out *o, int64_t name_id, int64_t offset_
 /* An event without a place in time: how often it happened. */
 void tbp_xspace_event_count(struct tbp_xspace_out *o, int64_t name_id, int64_t n_occurrences,
                             int64_t dur_ps);
+/* Events as they lie in a line of another file, keys and lengths included, one after the other. */
+void tbp_xspace_events_raw(struct tbp_xspace_out *o, struct tbp_str fields);
 /* Begins an event with a whole XEvent message; stats may follow. Its texts must be UTF-8. */
 void tbp_xspace_event_raw(struct tbp_xspace_out *o, struct tbp_str message);
 

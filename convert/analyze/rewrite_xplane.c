@@ -16,9 +16,10 @@
 
 struct rewrite {
     const struct tbp_host *h;
-    bool repairs;         /* semantics */
-    bool is_damaged;      /* copy nothing unseen */
-    bool marks_steps;     /* R1 was applied to this host */
+    bool repairs;     /* semantics */
+    bool is_damaged;  /* copy nothing unseen */
+    bool marks_steps; /* R1 was applied to this host */
+    bool looks_for_shm;
     int64_t epoch_ns;     /* taken from lines since the epoch; 0: none */
     uint64_t shortest_ps; /* host events below it that nothing refers to are left out */
     uint64_t n_left_out;
@@ -82,19 +83,32 @@ static bool has_op_in_level_0(const struct tbp_line *l, size_t i) {
 }
 
 static bool event_needs_repair(const struct tbp_line *l, size_t i, bool is_gpu) {
-    return has_unsigned_step(l, i) || (is_gpu && (has_op_in_level_0(l, i) || has_shm(l, i)));
+    return (is_gpu && (has_op_in_level_0(l, i) || has_shm(l, i))) || has_unsigned_step(l, i);
 }
 
-/* Looks at every event that could need it, but at kernel details of the first events only: they
- * tell the version of the profiler, which is one for the whole file. */
-static bool line_needs_repair(const struct tbp_line *l, bool is_gpu) {
+/* Kernel details tell the version of the profiler, which is one for the whole file: the first
+ * events of a line will do. */
+static bool starts_with_shm(const struct tbp_line *l) {
     enum { N_FIRST = 16 };
-    for (size_t i = 0; i < l->ev.n; i++) {
-        uint32_t looked_for =
-            TBP_HAS_STEP_NUM | TBP_HAS_LEVEL_0 | (i < N_FIRST ? TBP_HAS_KERNEL : 0);
-        if ((l->ev.has[i] & looked_for) && event_needs_repair(l, i, is_gpu))
+    for (size_t i = 0; i < l->ev.n && i < N_FIRST; i++)
+        if (has_shm(l, i))
             return true;
-    }
+    return false;
+}
+
+static bool uses_shm(const struct tbp_host *h) {
+    for (size_t p = 0; p < h->n_planes; p++)
+        for (size_t k = 0; k < h->planes[p].n_lines && tbp_is_gpu_plane(h->planes[p].name); k++)
+            if (starts_with_shm(&h->planes[p].lines[k]))
+                return true;
+    return false;
+}
+
+static bool line_needs_repair(const struct tbp_line *l, bool is_gpu) {
+    for (size_t i = 0; i < l->ev.n; i++)
+        if ((l->ev.has[i] & (TBP_HAS_STEP_NUM | TBP_HAS_LEVEL_0)) &&
+            event_needs_repair(l, i, is_gpu))
+            return true;
     return false;
 }
 
@@ -113,7 +127,7 @@ bool tbp_rewrite_xplane_is_needed(const struct tbp_session *s, const struct tbp_
         return true;
     if (tbp_session_semantics(s) != TBP_SEMANTICS_REPAIR)
         return false;
-    if (h->ledger.count[TBP_LEDGER_REPAIR_STEP_NUM] || h->ledger.count[TBP_LEDGER_REPAIR_SHM])
+    if (h->ledger.count[TBP_LEDGER_REPAIR_STEP_NUM] || uses_shm(h))
         return true;
     for (size_t i = 0; i < h->n_planes; i++)
         if (plane_needs_repair(&h->planes[i]))
@@ -256,20 +270,15 @@ static void write_head(struct tbp_xspace_out *o, const struct tbp_line *l, size_
         tbp_xspace_event(o, name_id, tbp_event_offset(l, i), (int64_t)l->ev.dur_ps[i]);
 }
 
+/* An event put together again: repaired, or of a damaged file, or without bytes in the file. */
 static void write_event(struct rewrite *rw, struct tbp_xspace_out *o, const struct tbp_line *l,
                         size_t i, const struct plane_ids *ids) {
-    bool is_made = l->ev.flags[i] & TBP_EVENT_MADE;
-    bool repair = rw->repairs && event_needs_repair(l, i, ids->is_gpu);
     struct tbp_stat_iter it = tbp_stat_iter_event(l, i);
-    if (!is_made && !repair && !rw->is_damaged) {
-        tbp_xspace_event_raw(o, tbp_wire_str(it.w));
-    } else {
-        bool takes_level_0 = ids->tf_op && has_op_in_level_0(l, i);
-        write_head(o, l, i);
-        for (struct tbp_wire_field f; tbp_wire_next(&it.w, &f) > 0;)
-            if (f.number == TBP_XEVENT_STATS && f.type == TBP_WIRE_BYTES)
-                write_repaired_stat(rw, o, tbp_wire_str(f.bytes), l->plane, ids, takes_level_0);
-    }
+    bool takes_level_0 = ids->tf_op && has_op_in_level_0(l, i);
+    write_head(o, l, i);
+    for (struct tbp_wire_field f; tbp_wire_next(&it.w, &f) > 0;)
+        if (f.number == TBP_XEVENT_STATS && f.type == TBP_WIRE_BYTES)
+            write_repaired_stat(rw, o, tbp_wire_str(f.bytes), l->plane, ids, takes_level_0);
     if (ids->root && is_unmarked_step(l, i))
         tbp_xspace_stat_i64(o, ids->root, 1);
 }
@@ -284,16 +293,78 @@ static bool may_be_left_out(const struct tbp_line *l, size_t i) {
     return (l->ev.has[i] & ~(uint32_t)TBP_HAS_STATS) == 0 && tbp_is_host_plane(l->plane->name);
 }
 
-/* Bytes of an event of n bytes in its line. */
-static uint64_t field_bytes(uint64_t n) {
-    uint64_t length = 1;
-    for (uint64_t v = n; v > 127; v >>= 7)
-        length++;
-    return 1 + length + n;
+/* What the file gets shorter by without the event, at least. */
+static uint64_t bytes_saved(const struct tbp_line *l, size_t i) {
+    struct tbp_wire w = tbp_stat_iter_event(l, i).w;
+    return l->ev.body[i] == TBP_NO_BODY ? 0 : 1 + (uint64_t)(w.end - (l->base + l->ev.body[i]));
 }
 
 static unsigned bits_of(uint64_t v) {
     return v ? 64u - (unsigned)__builtin_clzll(v) : 0;
+}
+
+static bool is_left_out(struct rewrite *rw, const struct tbp_line *l, size_t i) {
+    if (!rw->bytes_by_bits && rw->shortest_ps == 0)
+        return false;
+    if (!may_be_left_out(l, i))
+        return false;
+    if (rw->bytes_by_bits)
+        rw->bytes_by_bits[bits_of(l->ev.dur_ps[i])] += bytes_saved(l, i);
+    bool leave = l->ev.dur_ps[i] < rw->shortest_ps;
+    rw->n_left_out += leave;
+    return leave;
+}
+
+struct run { /* neighbouring events that are copied as they lie in the file */
+    const uint8_t *at, *end;
+};
+
+static void write_run(struct tbp_xspace_out *o, struct run *r) {
+    if (r->end > r->at)
+        tbp_xspace_events_raw(o, tbp_wire_str(tbp_wire_of(r->at, (size_t)(r->end - r->at))));
+    r->at = r->end = NULL;
+}
+
+/* Adds the event's bytes to the run; the key before them takes one byte in every file that is not
+ * made to be odd. */
+static void copy_event(struct tbp_xspace_out *o, struct run *r, const struct tbp_line *l,
+                       size_t i) {
+    enum { KEY = TBP_XLINE_EVENTS << 3 | TBP_WIRE_BYTES };
+    struct tbp_wire w = tbp_stat_iter_event(l, i).w;
+    const uint8_t *key = l->base + l->ev.body[i] - 1;
+    if (l->ev.body[i] == 0 || *key != KEY) {
+        write_run(o, r);
+        tbp_xspace_event_raw(o, tbp_wire_str(w));
+        return;
+    }
+    if (key != r->end) {
+        write_run(o, r);
+        r->at = key;
+    }
+    r->end = w.end;
+}
+
+static void write_events(struct rewrite *rw, struct tbp_xspace_out *o, const struct tbp_line *l,
+                         const struct plane_ids *ids) {
+    struct run run = {NULL, NULL};
+    uint32_t concerned = rw->repairs ? TBP_HAS_STEP_NUM : 0;
+    if (rw->repairs && ids->is_gpu)
+        concerned |= TBP_HAS_LEVEL_0 | (rw->looks_for_shm ? TBP_HAS_KERNEL : 0);
+    for (size_t i = 0; i < l->ev.n; i++) {
+        if (is_result(l, i) || is_left_out(rw, l, i))
+            continue;
+        bool anew =
+            rw->is_damaged || l->ev.body[i] == TBP_NO_BODY || (l->ev.flags[i] & TBP_EVENT_MADE);
+        if (!anew && (l->ev.has[i] & concerned))
+            anew = event_needs_repair(l, i, ids->is_gpu) || (ids->root && is_unmarked_step(l, i));
+        if (anew) {
+            write_run(o, &run);
+            write_event(rw, o, l, i, ids);
+        } else {
+            copy_event(o, &run, l, i);
+        }
+    }
+    write_run(o, &run);
 }
 
 static void write_line(struct rewrite *rw, struct tbp_xspace_out *o, const struct tbp_line *l,
@@ -304,18 +375,7 @@ static void write_line(struct rewrite *rw, struct tbp_xspace_out *o, const struc
         l->timestamp_ns > EPOCH_NS ? l->timestamp_ns - rw->epoch_ns : l->timestamp_ns;
     tbp_xspace_line(o, &(struct tbp_xspace_line){l->id, l->display_id, l->name, l->display_name,
                                                  start_ns, l->duration_ps});
-    for (size_t i = 0; i < l->ev.n; i++) {
-        if (is_result(l, i))
-            continue;
-        if (rw->bytes_by_bits && may_be_left_out(l, i)) {
-            struct tbp_wire w = tbp_stat_iter_event(l, i).w;
-            rw->bytes_by_bits[bits_of(l->ev.dur_ps[i])] += field_bytes((uint64_t)(w.end - w.at));
-        }
-        if (l->ev.dur_ps[i] < rw->shortest_ps && may_be_left_out(l, i))
-            rw->n_left_out++;
-        else
-            write_event(rw, o, l, i, ids);
-    }
+    write_events(rw, o, l, ids);
 }
 
 /* ---- planes ---- */
@@ -419,6 +479,7 @@ int tbp_rewrite_xplane(const struct tbp_session *s, const struct tbp_host *h, ui
     struct rewrite rw = {.h = h, .repairs = tbp_session_semantics(s) == TBP_SEMANTICS_REPAIR};
     rw.is_damaged = is_damaged(&h->ledger);
     rw.marks_steps = rw.repairs && h->ledger.count[TBP_LEDGER_REPAIR_STEP_NUM];
+    rw.looks_for_shm = rw.repairs && uses_shm(h);
     rw.epoch_ns = rw.repairs ? find_epoch(h) : 0;
     int status = TBP_OK;
     if (max_bytes == 0)
