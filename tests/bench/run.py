@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Speed and memory of tbprof against its peers, measured here and now.
+
+  run.py [--tbprof PROGRAM] [--peer PROGRAM] [--official PYTHON] [--shared FOLDER] [--work FOLDER] [-n 5]
+         [--events N] [--linear] [INPUT.xplane.pb ...]
+
+Without INPUT two real GPU profiles are scaled to N events (default 1 million; tools beside the checkout). Each figure
+is the median of n fresh processes: wall time and peak resident memory. Peers: peer_parse (libprotobuf parses the same
+bytes into an arena and does nothing else; `cmake --build BUILD --target peer_parse`), and with --official a Python
+that has xprof: the official converter, tool after tool in one process. --linear adds the table for 0.1, 1 and 10
+million events. PROGRAMs default to build/release.
+"""
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TABLES = ("overview_page,input_pipeline_analyzer,framework_op_stats,kernel_stats,memory_profile,pod_viewer,"
+          "tf_data_bottleneck_analysis")
+SOURCES = ("corpus/tfrun-full/e4040-hd-06/train/plugins/profile/2023_11_07_18_41_27/instance-2.xplane.pb",
+           "corpus/xplane/tfprofiler-gpu-multiworker-w6003.xplane.pb")
+
+
+class Run:
+    """One fresh process: wall seconds, peak resident MB, peak anonymous MB (sampled)."""
+
+    def __init__(self, command):
+        start = time.monotonic()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.anonymous_mb = 0.0
+        sampler = threading.Thread(target=self.sample, args=(process.pid,))
+        sampler.start()
+        errors = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        self.wall_s = time.monotonic() - start
+        self.peak_mb = usage.ru_maxrss / 1024
+        process.returncode = os.waitstatus_to_exitcode(status)
+        sampler.join()
+        if process.returncode:
+            sys.exit(f"{' '.join(command)}\n{errors.decode(errors='replace')}")
+
+    def sample(self, pid):
+        try:
+            while True:
+                with open(f"/proc/{pid}/status") as f:
+                    fields = dict(line.split(":", 1) for line in f)
+                if "RssAnon" not in fields:
+                    return
+                self.anonymous_mb = max(self.anonymous_mb, int(fields["RssAnon"].split()[0]) / 1024)
+                time.sleep(0.002)
+        except (OSError, ValueError):
+            return
+
+
+def median(command, n):
+    runs = [Run(command() if callable(command) else command) for _ in range(n)]
+    middle = {key: statistics.median(getattr(r, key) for r in runs) for key in ("wall_s", "peak_mb", "anonymous_mb")}
+    return argparse.Namespace(**middle)
+
+
+def processor():
+    with open("/proc/cpuinfo") as f:
+        names = [line.split(":", 1)[1].strip() for line in f if line.startswith("model name")]
+    return f"{names[0] if names else 'unknown processor'}, {os.cpu_count()} processors"
+
+
+class Bench:
+    def __init__(self, args):
+        self.a = args
+        self.out = os.path.join(args.work, "out")
+
+    def scaled(self, source, events):
+        name = f"{os.path.basename(os.path.dirname(source))}-{os.path.basename(source)}"
+        path = os.path.join(self.a.work, f"{events}-{name}")
+        if not os.path.exists(path):
+            tool = os.path.join(self.a.shared, "tools", "scale_xplane.py")
+            subprocess.run([sys.executable, tool, os.path.join(self.a.shared, source), path + ".part",
+                            "--events", str(events)], check=True, stdout=subprocess.DEVNULL)
+            os.rename(path + ".part", path)
+        return path
+
+    def convert(self, path, *more):
+        def command():
+            shutil.rmtree(self.out, ignore_errors=True)
+            return [self.a.tbprof, "convert", "-q", "-o", self.out, path, *more]
+        return median(command, self.a.n)
+
+    def tables(self, path):
+        return self.convert(path, "--for", "legacy", "--tools", TABLES)
+
+    def page(self, path, tool):
+        return median([self.a.tbprof, "tool", tool, path], self.a.n)
+
+    def official(self, path):
+        out = subprocess.run([self.a.official, os.path.join(self.a.shared, "tools", "bench_official.py"), path],
+                             capture_output=True, text=True, check=True, env=dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3"))
+        rows = [line.split("\t") for line in out.stdout.strip().split("\n")]
+        return {row[0]: (float(row[1]), float(row[3])) for row in rows if len(row) == 4 and row[1] != "-"}
+
+    def compare(self, path):
+        print(f"\n{os.path.basename(path)}, {os.path.getsize(path) / 1e6:.1f} MB")
+        tables, whole = self.tables(path), self.convert(path)
+        page = {tool: self.page(path, tool) for tool in ("overview_page", "kernel_stats")}
+        say("all table pages, one process", tables.wall_s, tables.peak_mb)
+        say("whole convert, traces and gzip", whole.wall_s, whole.peak_mb)
+        for tool, p in page.items():
+            say(f"tool {tool}", p.wall_s, p.peak_mb)
+        if os.path.exists(self.a.peer):
+            peer = median([self.a.peer, path], self.a.n)
+            say("peer: libprotobuf parses only", peer.wall_s, peer.peak_mb)
+            print(f"  tables / peer: time {tables.wall_s / peer.wall_s:.2f}, memory {tables.peak_mb / peer.peak_mb:.2f}")
+        if self.a.official:
+            times = self.official(path)
+            total_s, total_mb = times["total"]
+            say("peer: official converter, all tools", total_s, total_mb)
+            print(f"  official / whole convert: time {total_s / whole.wall_s:.1f}, memory {total_mb / whole.peak_mb:.1f}")
+            for tool, p in page.items():
+                print(f"  official / {tool}: time {times[tool][0] / p.wall_s:.1f}")
+
+    def linear(self, source):
+        print(f"\nlinear? {source}\n  {'events':>9} {'MB':>7} {'tables s':>9} {'ns/event':>9} {'convert s':>9} "
+              f"{'ns/event':>9} {'peak MB':>8} {'anonymous bytes/event':>21}")
+        for events in (100000, 1000000, 10000000):
+            path = self.scaled(source, events)
+            tables, whole = self.tables(path), self.convert(path)
+            print(f"  {events:9} {os.path.getsize(path) / 1e6:7.1f} {tables.wall_s:9.3f} {tables.wall_s / events * 1e9:9.0f} "
+                  f"{whole.wall_s:9.3f} {whole.wall_s / events * 1e9:9.0f} {whole.peak_mb:8.0f} "
+                  f"{tables.anonymous_mb * 1048576 / events:21.1f}", flush=True)
+
+
+def say(what, wall_s, peak_mb):
+    print(f"  {what:36} {wall_s:8.3f} s {peak_mb:8.1f} MB", flush=True)
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    build = os.path.join(ROOT, "build", "release")
+    ap.add_argument("--tbprof", default=os.path.join(build, "tbprof"))
+    ap.add_argument("--peer", default=os.path.join(build, "tests", "peer_parse"))
+    ap.add_argument("--official")
+    ap.add_argument("--shared", default=os.path.join(os.path.dirname(ROOT), "shared"))
+    ap.add_argument("--work", help="folder of the scaled inputs; kept if named")
+    ap.add_argument("-n", type=int, default=5)
+    ap.add_argument("--events", type=int, default=1000000)
+    ap.add_argument("--linear", action="store_true")
+    ap.add_argument("inputs", nargs="*")
+    a = ap.parse_args()
+    is_own = not a.work
+    a.work = a.work or tempfile.mkdtemp(prefix="tbprof-bench-")
+    os.makedirs(a.work, exist_ok=True)
+    try:
+        print(f"{processor()}; median of {a.n} fresh processes")
+        bench = Bench(a)
+        for path in a.inputs or [bench.scaled(s, a.events) for s in SOURCES]:
+            bench.compare(path)
+        if a.linear:
+            bench.linear(SOURCES[1])
+    finally:
+        shutil.rmtree(bench.out, ignore_errors=True)
+        if is_own:
+            shutil.rmtree(a.work)
+
+
+if __name__ == "__main__":
+    main()
