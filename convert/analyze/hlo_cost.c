@@ -119,10 +119,16 @@ static bool dot_flops(const struct tbp_hlo_shape *lhs, const struct tbp_hlo_shap
     return true;
 }
 
-static bool dot_cost(const struct tbp_hlo_walk *w, const struct tbp_hlo_node *n,
-                     struct tbp_hlo_cost *c) {
-    return n->n_operands >= 1 && dot_flops(operand_shape(w, n, 0), &n->shape,
-                                           &tbp_hlo_extra_of(n)->contracting, &c->flops);
+static bool product_cost(struct tbp_hlo_walk *w, const struct tbp_hlo_node *n,
+                         struct tbp_hlo_cost *c) {
+    int64_t flops;
+    if (n->opcode->rule == TBP_HLO_DOT)
+        return n->n_operands >= 1 && dot_flops(operand_shape(w, n, 0), &n->shape,
+                                               &tbp_hlo_extra_of(n)->contracting, &c->flops);
+    if (!tbp_hlo_convolution_flops(w, n, &n->shape, &flops))
+        return false;
+    c->flops = (double)flops;
+    return true;
 }
 
 static bool reduce_cost(const struct tbp_hlo_walk *w, struct tbp_hlo_node *n,
@@ -371,21 +377,9 @@ static bool custom_call_cost(struct tbp_hlo_walk *w, const struct tbp_hlo_node *
     return true;
 }
 
-static bool convolution_cost(struct tbp_hlo_walk *w, const struct tbp_hlo_node *n,
-                             struct tbp_hlo_cost *c) {
-    int64_t flops;
-    if (!tbp_hlo_convolution_flops(w, n, &n->shape, &flops))
-        return false;
-    c->flops = (double)flops;
-    return true;
-}
-
 /* Applies the rule of the opcode. False if the instruction does not fit its rule. */
 static bool apply_rule(struct tbp_hlo_walk *w, struct tbp_hlo_node *n, struct tbp_hlo_cost *c) {
     switch (n->opcode->rule) {
-    case TBP_HLO_DEFAULT:
-    case TBP_HLO_COPY:
-        return true;
     case TBP_HLO_FREE:
     case TBP_HLO_PARAMETER:
     case TBP_HLO_CONSTANT:
@@ -408,9 +402,8 @@ static bool apply_rule(struct tbp_hlo_walk *w, struct tbp_hlo_node *n, struct tb
     case TBP_HLO_TRANSPOSE:
         return transpose_cost(w, n, c);
     case TBP_HLO_DOT:
-        return dot_cost(w, n, c);
     case TBP_HLO_CONVOLUTION:
-        return convolution_cost(w, n, c);
+        return product_cost(w, n, c);
     case TBP_HLO_REDUCE:
         return reduce_cost(w, n, c);
     case TBP_HLO_REDUCE_WINDOW:
@@ -442,8 +435,9 @@ static bool apply_rule(struct tbp_hlo_walk *w, struct tbp_hlo_node *n, struct tb
         return call_cost(w, n, c);
     case TBP_HLO_CUSTOM_CALL:
         return custom_call_cost(w, n, c);
+    default:
+        return true;
     }
-    return true;
 }
 
 static bool visit_node(struct tbp_hlo_walk *w, struct tbp_hlo_node *n) {
