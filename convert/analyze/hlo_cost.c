@@ -506,15 +506,13 @@ static void order_computation(struct tbp_hlo_walk *w, uint32_t computation) {
 }
 
 static bool cost_computation(struct tbp_hlo_walk *w, struct tbp_hlo_visit *v) {
-    double bytes = 0;
     for (uint32_t i = 0; i < v->n; i++) {
         struct tbp_hlo_node *n = &w->m->nodes[v->order[i]];
         if (!visit_node(w, n))
             return false;
         v->flops += n->flops;
-        bytes += n->bytes;
+        v->bytes += n->bytes;
     }
-    v->bytes = (float)bytes;
     return true;
 }
 

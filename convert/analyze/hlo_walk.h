@@ -15,7 +15,8 @@
 struct tbp_hlo_visit {
     uint32_t *order; /* its nodes, operands before users */
     uint32_t n;
-    float flops, bytes; /* sums over its nodes */
+    float flops;  /* sums over its nodes … */
+    double bytes; /* … this one not yet rounded */
     uint8_t state;
 };
 

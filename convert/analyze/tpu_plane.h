@@ -47,6 +47,11 @@ struct tbp_tpu_node {
     struct tbp_tpu_span span;
     uint64_t children_ps;
 };
+/* What its children did not take; never below 0 (children may lie beside each other). */
+static inline uint64_t tbp_tpu_node_self_ps(const struct tbp_tpu_node *n) {
+    uint64_t time_ps = n->span.end_ps - n->span.begin_ps;
+    return time_ps > n->children_ps ? time_ps - n->children_ps : 0;
+}
 struct tbp_tpu_nest {
     const struct tbp_line *line;
     TBP_VEC(struct tbp_tpu_node) open;

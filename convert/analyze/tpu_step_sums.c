@@ -78,7 +78,7 @@ static void add_node(struct core_sums *s, const struct tbp_line *l,
     const struct tbp_tpu_op *op = &s->ops[l->ev.meta[node->event]];
     if (!op->is_op)
         return;
-    uint64_t self_ps = node->span.end_ps - node->span.begin_ps - node->children_ps;
+    uint64_t self_ps = tbp_tpu_node_self_ps(node);
     uint64_t category = tbp_strtab_put(&s->categories, op->category);
     bool is_new;
     uint32_t *at = tbp_idmap_put(&s->by_category, (uint64_t)group << 32 | category, &is_new);
