@@ -105,6 +105,18 @@ static int inflate_all(const struct tbp_input *packed, struct tbp_input *out, co
     return TBP_OK;
 }
 
+/* Replaces gzip'ed bytes by what they hold. */
+static int undo_gzip(struct tbp_input *in, const char *path, struct tbp_error *err) {
+    if (in->size < 2 || in->data[0] != 0x1f || in->data[1] != 0x8b)
+        return TBP_OK;
+    struct tbp_input plain;
+    int status = inflate_all(in, &plain, path, err);
+    tbp_input_release(in);
+    if (status == TBP_OK)
+        *in = plain;
+    return status;
+}
+
 int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err) {
     bool is_stdin = strcmp(path, "-") == 0;
     int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -114,20 +126,84 @@ int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err
     int status = map_or_read(in, fd, path, err);
     if (!is_stdin)
         close(fd);
-    if (status || in->size < 2 || in->data[0] != 0x1f || in->data[1] != 0x8b)
+    return status ? status : undo_gzip(in, path, err);
+}
+
+static int stamp_of(struct tbp_file_stamp *stamp, const struct stat *st, const char *path,
+                    struct tbp_error *err) {
+    if (!S_ISREG(st->st_mode))
+        return tbp_fail(err, TBP_E_IO, "'%s' is not a file", path);
+    *stamp = (struct tbp_file_stamp){(uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
+                                     (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec};
+    return TBP_OK;
+}
+
+int tbp_file_stamp(struct tbp_file_stamp *stamp, const char *path, struct tbp_error *err) {
+    struct stat st;
+    if (stat(path, &st))
+        return tbp_fail_errno(err, errno == ENOENT || errno == ENOTDIR ? TBP_E_NOT_FOUND : TBP_E_IO,
+                              "cannot find '%s'", path);
+    return stamp_of(stamp, &st, path, err);
+}
+
+static int stamp_fd(struct tbp_file_stamp *stamp, int fd, const char *path, struct tbp_error *err) {
+    struct stat st;
+    if (fstat(fd, &st))
+        return tbp_fail_errno(err, TBP_E_IO, "cannot stat '%s'", path);
+    return stamp_of(stamp, &st, path, err);
+}
+
+/* At most size bytes; fewer if the file has become shorter. */
+static int read_copy(struct tbp_input *in, int fd, size_t size, const char *path, struct tbp_error *err) {
+    enum { HUGE_PAGE = 2 << 20 };
+    uint8_t *data = malloc(size ? size : 1);
+    if (!data)
+        return tbp_fail(err, TBP_E_MEMORY, "no memory for '%s' (%zu bytes)", path, size);
+    uintptr_t from = ((uintptr_t)data + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
+    if (size >= 2 * HUGE_PAGE)
+        madvise((void *)from, size - (from - (uintptr_t)data), MADV_HUGEPAGE); /* a wish only */
+    size_t n = 0;
+    while (n < size) {
+        ssize_t k = read(fd, data + n, size - n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0) {
+            free(data);
+            return tbp_fail_errno(err, TBP_E_IO, "cannot read '%s'", path);
+        }
+        if (k == 0)
+            break;
+        n += (size_t)k;
+    }
+    *in = (struct tbp_input){.data = data, .size = n};
+    return TBP_OK;
+}
+
+int tbp_input_open_copy(struct tbp_input *in, const char *path, struct tbp_file_stamp *stamp,
+                        bool *is_torn, struct tbp_error *err) {
+    *in = (struct tbp_input){0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return tbp_fail_errno(err, errno == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO, "cannot open '%s'", path);
+    struct tbp_file_stamp after;
+    int status = stamp_fd(stamp, fd, path, err);
+    if (!status)
+        status = read_copy(in, fd, (size_t)stamp->size_bytes, path, err);
+    if (!status)
+        status = stamp_fd(&after, fd, path, err);
+    close(fd);
+    if (status) {
+        tbp_input_release(in);
         return status;
-    struct tbp_input plain;
-    status = inflate_all(in, &plain, path, err);
-    tbp_input_release(in);
-    if (status == TBP_OK)
-        *in = plain;
-    return status;
+    }
+    *is_torn = in->size != stamp->size_bytes || !tbp_file_stamp_eq(stamp, &after);
+    return undo_gzip(in, path, err);
 }
 
 void tbp_input_release(struct tbp_input *in) {
     if (in->mapped)
         munmap((void *)(uintptr_t)in->data, in->size);
-    else
+    else if (!in->is_borrowed)
         free((void *)(uintptr_t)in->data);
     *in = (struct tbp_input){0};
 }

@@ -12,6 +12,7 @@ struct tbp_input {
     const uint8_t *data;
     size_t size;
     bool mapped;      /* else heap */
+    bool is_borrowed; /* the bytes are somebody else's and stay when the input is released */
     bool damaged;     /* gzip member was cut or wrong: data holds what could be undone */
     uint64_t damage_offset; /* in the file on disk */
 };
@@ -19,6 +20,27 @@ struct tbp_input {
 /* path "-" is standard input. gzip is recognised by content and undone (all members). Directories, missing and
  * unreadable files fail with TBP_E_IO / TBP_E_NOT_FOUND naming the path. */
 int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err);
+
+/* Which file stands at a path, and in which state: two equal stamps mean the same bytes, as far as
+ * the system tells. */
+struct tbp_file_stamp {
+    uint64_t device, inode, size_bytes;
+    int64_t mtime_ns;
+};
+static inline bool tbp_file_stamp_eq(const struct tbp_file_stamp *a,
+                                     const struct tbp_file_stamp *b) {
+    return a->device == b->device && a->inode == b->inode && a->size_bytes == b->size_bytes &&
+           a->mtime_ns == b->mtime_ns;
+}
+/* Fails with TBP_E_NOT_FOUND, or TBP_E_IO for what is no regular file. */
+int tbp_file_stamp(struct tbp_file_stamp *stamp, const char *path, struct tbp_error *err);
+
+/* As tbp_input_open for a regular file (anything else is refused, never waited for), but the bytes are
+ * a copy: for processes which must live on when somebody truncates the file, since touching a mapping
+ * beyond the end of its file is a fatal signal. *stamp is that of the bytes read; *is_torn tells that
+ * the file changed while it was read. */
+int tbp_input_open_copy(struct tbp_input *in, const char *path, struct tbp_file_stamp *stamp,
+                        bool *is_torn, struct tbp_error *err);
 void tbp_input_release(struct tbp_input *in);
 /* Tells the system that the pages of data[from … from+size) may be dropped; they come back from disk when touched.
  * Ranges below a megabyte are not worth the call and are left alone. */

@@ -88,16 +88,17 @@ def check_calls(path, code, report):
 def check_names(path, code, report):
     if not path.endswith(".h") or path.startswith("tests/"):
         return
+    prefix = "tbprof_" if os.path.basename(path).startswith("tbprof") else "tbp_"  # what others program against
     guard = "TBP_" + re.sub(r"\W", "_", path[:-2]).upper() + "_H"
     if f"#ifndef {guard}\n#define {guard}" not in code:
         report(path, 1, f"include guard must be {guard}")
     for number, line in enumerate(code.split("\n"), 1):
         m = re.match(r"(?:static inline |extern |_Noreturn )?[\w ]+?[ *]+(\w+)\([^)]*", line)
-        if m and line[0] not in " #}" and not line.startswith("typedef") and not m.group(1).startswith("tbp_"):
-            report(path, number, f"exported name '{m.group(1)}' must start with tbp_")
+        if m and line[0] not in " #}" and not line.startswith("typedef") and not m.group(1).startswith(prefix):
+            report(path, number, f"exported name '{m.group(1)}' must start with {prefix}")
         m = re.match(r"(?:struct|enum|union) (\w+) \{", line)
-        if m and not m.group(1).startswith("tbp_"):
-            report(path, number, f"tag '{m.group(1)}' must start with tbp_")
+        if m and not m.group(1).startswith(prefix):
+            report(path, number, f"tag '{m.group(1)}' must start with {prefix}")
 
 
 def check_licence(path, text, report):

@@ -5,6 +5,7 @@
  */
 #include "convert/analyze/session.h"
 
+#include "base/guard.h"
 #include "base/vec.h"
 #include "convert/analyze/grouping.h"
 #include "convert/analyze/step_table.h"
@@ -23,6 +24,7 @@ struct place { /* of one host, or of all hosts */
     bool has_events, is_grouped;
     _Atomic bool is_decided; /* how the host is to be grouped: */
     bool roots_from_step_num;
+    _Atomic uint64_t memory_bytes; /* when last looked */
 };
 
 struct tbp_session {
@@ -111,16 +113,33 @@ static struct tbp_host *host_in_use(const struct place *p) {
     return p->loads.at[p->loads.n - 1];
 }
 
+struct loading {
+    struct tbp_session *s;
+    uint32_t host;
+    struct tbp_host *out;
+};
+
+static int load_guarded(void *ctx, struct tbp_error *err) {
+    struct loading *l = ctx;
+    struct place *p = &l->s->hosts[l->host];
+    tbp_vec_reserve(&p->loads, p->loads.n + 1);
+    l->out = TBP_NEW(&p->tables, struct tbp_host);
+    return l->s->load(l->s->load_ctx, l->host, l->out, l->s->pool, err);
+}
+
 /* The host's bytes and columns. Its lock is held. */
 static int load_host(struct tbp_session *s, uint32_t host, struct tbp_error *err) {
     struct place *p = &s->hosts[host];
     if (p->has_events)
         return TBP_OK;
-    struct tbp_host *h = TBP_NEW(&p->tables, struct tbp_host);
-    int status = s->load(s->load_ctx, host, h, s->pool, err);
-    if (status)
+    struct loading l = {s, host, NULL};
+    int status = tbp_guard_run(load_guarded, &l, err);
+    if (status) {
+        if (l.out)
+            tbp_host_release(l.out); /* of a reading that memory ran out of; else empty by now */
         return status;
-    *tbp_vec_push(&p->loads) = h;
+    }
+    *tbp_vec_push(&p->loads) = l.out;
     p->has_events = true;
     p->is_grouped = false;
     return TBP_OK;
@@ -132,17 +151,28 @@ static void forget_load(struct place *p) {
     p->has_events = p->is_grouped = false;
 }
 
+static int group_guarded(void *ctx, struct tbp_error *err) {
+    const struct loading *l = ctx;
+    struct place *p = &l->s->hosts[l->host];
+    (void)err;
+    tbp_group_host(host_in_use(p),
+                   &(struct tbp_grouping_options){
+                       .roots_from_step_num = p->roots_from_step_num,
+                       .unsigned_step_num = l->s->semantics == TBP_SEMANTICS_REPAIR});
+    p->is_grouped = true;
+    return TBP_OK;
+}
+
 /* As load_host, and grouped as decided. */
 static int load_grouped(struct tbp_session *s, uint32_t host, struct tbp_error *err) {
     struct place *p = &s->hosts[host];
     int status = load_host(s, host, err);
     if (status || p->is_grouped)
         return status;
-    tbp_group_host(host_in_use(p), &(struct tbp_grouping_options){
-                                       .roots_from_step_num = p->roots_from_step_num,
-                                       .unsigned_step_num = s->semantics == TBP_SEMANTICS_REPAIR});
-    p->is_grouped = true;
-    return TBP_OK;
+    status = tbp_guard_run(group_guarded, &(struct loading){s, host, NULL}, err);
+    if (status)
+        forget_load(p); /* grouped in part */
+    return status;
 }
 
 /* ---- repair R1: steps from step_num alone, only if no host of the run has a step by the official rule ---- */
@@ -256,6 +286,19 @@ static int compute(struct tbp_session *s, const struct tbp_analysis *a, uint32_t
     return *table ? TBP_OK : err ? err->code : TBP_E_INTERNAL;
 }
 
+struct computation {
+    struct tbp_session *s;
+    const struct tbp_analysis *analysis;
+    uint32_t host;
+    struct place *place;
+    void *table;
+};
+
+static int compute_guarded(void *ctx, struct tbp_error *err) {
+    struct computation *c = ctx;
+    return compute(c->s, c->analysis, c->host, c->place, &c->table, err);
+}
+
 const void *tbp_session_table(struct tbp_session *s, const struct tbp_analysis *a, uint32_t host,
                               struct tbp_error *err) {
     struct place *p = host == TBP_ALL_HOSTS ? &s->all : host_place(s, host);
@@ -264,13 +307,33 @@ const void *tbp_session_table(struct tbp_session *s, const struct tbp_analysis *
         return NULL;
     pthread_mutex_lock(&p->lock);
     if (!p->memo[slot]) {
-        void *table = NULL;
-        if (compute(s, a, host, p, &table, err) == TBP_OK)
-            p->memo[slot] = table;
+        struct computation c = {s, a, host, p, NULL};
+        if (tbp_guard_run(compute_guarded, &c, err) == TBP_OK)
+            p->memo[slot] = c.table;
         if (p->has_events) /* stats that were looked at are seldom looked at again */
             tbp_input_drop_pages(&host_in_use(p)->input);
     }
     const void *table = p->memo[slot];
     pthread_mutex_unlock(&p->lock);
     return table;
+}
+
+static uint64_t place_memory(struct place *p) {
+    if (pthread_mutex_trylock(&p->lock))
+        return p->memory_bytes;
+    uint64_t n = p->tables.reserved_bytes;
+    for (size_t i = 0; i < p->loads.n; i++) {
+        const struct tbp_host *h = p->loads.at[i];
+        n += h->arena.reserved_bytes + h->columns.reserved_bytes + h->input.size;
+    }
+    p->memory_bytes = n;
+    pthread_mutex_unlock(&p->lock);
+    return n;
+}
+
+uint64_t tbp_session_memory(struct tbp_session *s) {
+    uint64_t n = s->arena.reserved_bytes + place_memory(&s->all);
+    for (uint32_t i = 0; i < s->n_hosts; i++)
+        n += place_memory(&s->hosts[i]);
+    return n;
 }

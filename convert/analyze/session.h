@@ -10,6 +10,7 @@
  *
  * Ownership: the session owns hosts and tables until release; tables may borrow text from their host's bytes, which
  * stay, but not from event columns. Results are const.
+ * Exhausted memory under a lock of the session becomes TBP_E_MEMORY there, so that a session stays usable.
  * Thread-safety: tbp_session_table may be called from many threads; one host is computed by one thread at a time
  * (recursive lock per host), different hosts in parallel.
  */
@@ -62,5 +63,7 @@ void tbp_session_release_events(struct tbp_session *s, uint32_t host);
 
 /* The memoised table, or NULL on failure (err filled). */
 const void *tbp_session_table(struct tbp_session *s, const struct tbp_analysis *a, uint32_t host, struct tbp_error *err);
+/* What hosts and tables occupy, in bytes; what another thread is computing counts as it was before. Never waits. */
+uint64_t tbp_session_memory(struct tbp_session *s);
 
 #endif

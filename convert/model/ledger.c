@@ -22,9 +22,13 @@ void tbp_ledger_init(struct tbp_ledger *l) {
 void tbp_ledger_count(struct tbp_ledger *l, enum tbp_ledger_key key, uint64_t n, uint64_t offset) {
     if (n == 0)
         return;
-    l->count[key] += n;
-    if (offset < l->first_offset[key])
-        l->first_offset[key] = offset;
+    /* Answers are made side by side of one host, and some count what they leave out. */
+    __atomic_fetch_add(&l->count[key], n, __ATOMIC_RELAXED);
+    uint64_t first = __atomic_load_n(&l->first_offset[key], __ATOMIC_RELAXED);
+    while (offset < first &&
+           !__atomic_compare_exchange_n(&l->first_offset[key], &first, offset, true,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
 }
 
 void tbp_ledger_add(struct tbp_ledger *into, const struct tbp_ledger *from) {

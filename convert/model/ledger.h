@@ -3,7 +3,8 @@
  * The ledger of one host: what was read, and what became of it. For events
  *     read = emitted + merged + quarantined + dropped
  * always holds. Every odd thing is a named counter with the first place it was seen; nothing is lost in silence.
- * Thread-safety: one ledger per thread; tbp_ledger_add folds them together.
+ * Thread-safety: tbp_ledger_count may be called from many threads; the sums of events belong to one thread, and
+ * tbp_ledger_add folds several ledgers together.
  */
 #ifndef TBP_CONVERT_MODEL_LEDGER_H
 #define TBP_CONVERT_MODEL_LEDGER_H

@@ -26,5 +26,8 @@ extern const struct tbp_reader tbp_reader_xplane;
  * the host is released. */
 int tbp_read_host(struct tbp_host *host, const char *path, struct tbp_str host_name, const char *from,
                   struct tbp_pool *pool, struct tbp_error *err);
+/* The same from bytes already in memory, which the host owns from now on, also when reading fails. */
+int tbp_read_host_input(struct tbp_host *host, const char *path, struct tbp_str host_name, struct tbp_input *input,
+                        struct tbp_pool *pool, struct tbp_error *err);
 
 #endif

@@ -46,14 +46,29 @@ static int read_opened(struct tbp_host *host, const char *path, const char *from
     return reader->read(host, pool, err);
 }
 
-int tbp_read_host(struct tbp_host *host, const char *path, struct tbp_str host_name, const char *from,
-                  struct tbp_pool *pool, struct tbp_error *err) {
+static void begin_host(struct tbp_host *host, const char *path, struct tbp_str host_name) {
     tbp_host_init(host);
     host->name = tbp_arena_str(&host->arena, host_name);
     host->path = tbp_arena_str(&host->arena, tbp_str_c(path));
+}
+
+int tbp_read_host(struct tbp_host *host, const char *path, struct tbp_str host_name, const char *from,
+                  struct tbp_pool *pool, struct tbp_error *err) {
+    begin_host(host, path, host_name);
     int status = tbp_input_open(&host->input, path, err);
     if (status == TBP_OK)
         status = read_opened(host, path, from, pool, err);
+    if (status)
+        tbp_host_release(host);
+    return status;
+}
+
+int tbp_read_host_input(struct tbp_host *host, const char *path, struct tbp_str host_name, struct tbp_input *input,
+                        struct tbp_pool *pool, struct tbp_error *err) {
+    begin_host(host, path, host_name);
+    host->input = *input;
+    *input = (struct tbp_input){0};
+    int status = read_opened(host, path, NULL, pool, err);
     if (status)
         tbp_host_release(host);
     return status;

@@ -111,6 +111,11 @@ void tiny_stat_str(struct tiny_host *h, const char *name, const char *v) {
     tbp_wire_end(&h->bytes, mark);
 }
 
+struct tbp_str tiny_bytes(struct tiny_host *h) {
+    end_plane(h);
+    return (struct tbp_str){(const char *)h->bytes.at, h->bytes.n};
+}
+
 /* ---- session ---- */
 static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool *pool,
                 struct tbp_error *err) {

@@ -33,6 +33,8 @@ void tiny_event(struct tiny_host *h, const char *name, int64_t offset_ps, int64_
 void tiny_stat_i64(struct tiny_host *h, const char *name, int64_t v);
 void tiny_stat_u64(struct tiny_host *h, const char *name, uint64_t v);
 void tiny_stat_str(struct tiny_host *h, const char *name, const char *v);
+/* What was written so far as the bytes of a file; the host is complete then. */
+struct tbp_str tiny_bytes(struct tiny_host *h);
 
 struct tiny_run {
     struct tbp_session *session;

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Answering: the session of the run is taken from the cache, the tool writes into memory, the
+ * session goes back. If the files changed meanwhile, all of it is done again.
+ */
+#include "convert/backend/answer.h"
+
+#include "base/guard.h"
+#include "convert/backend/tool_names.h"
+#include "convert/read/reader.h"
+
+#include <signal.h>
+#include <time.h>
+
+enum { MOST_TRIES = 5 };
+
+struct tbp_backend {
+    struct tbp_arena arena; /* holds this, too */
+    struct tbp_session_cache *cache;
+    struct tbp_pool *pool;
+    enum tbp_semantics semantics;
+};
+
+struct tbp_backend *tbp_backend_new(const struct tbp_backend_options *o) {
+    struct tbp_arena arena;
+    sigset_t all, before;
+    tbp_arena_init(&arena);
+    struct tbp_backend *b = TBP_NEW(&arena, struct tbp_backend);
+    b->arena = arena;
+    b->semantics = o->semantics;
+    /* Signals are for the threads of the program: ours are born with all of them blocked. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    b->pool = tbp_pool_new(o->n_threads);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    b->cache = tbp_session_cache_new(o->budget_bytes, o->semantics, b->pool);
+    return b;
+}
+
+void tbp_backend_free(struct tbp_backend *b) {
+    if (!b)
+        return;
+    tbp_session_cache_free(b->cache);
+    tbp_pool_free(b->pool);
+    struct tbp_arena arena = b->arena;
+    tbp_arena_release(&arena);
+}
+
+struct tbp_session_cache *tbp_backend_cache(struct tbp_backend *b) {
+    return b->cache;
+}
+
+/* ---- what is ours ---- */
+
+static const char *option(const struct tbp_question *q, const char *key) {
+    struct tbp_request r = {.options = q->options, .n_options = q->n_options};
+    return tbp_request_option(&r, key, "");
+}
+
+static bool is_names(const struct tbp_question *q) {
+    return strcmp(q->tool, "tool_names") == 0;
+}
+
+bool tbp_question_is_ours(const struct tbp_question *q) {
+    if (!q->tool || !tbp_run_files_are_ours(q->paths, q->n_paths))
+        return false;
+    return is_names(q) || (tbp_tool_find(tbp_str_c(q->tool)) && strcmp(option(q, "format"), "pb"));
+}
+
+/* ---- one answer ---- */
+
+struct answering {
+    struct tbp_backend *backend;
+    const struct tbp_question *q;
+    struct tbp_session *session;
+    const struct tbp_run_files *files;
+    struct tbp_sink_memory *out;
+    bool *is_foreign;
+};
+
+static int write_guarded(void *ctx, struct tbp_error *err) {
+    const struct answering *a = ctx;
+    const uint32_t n = tbp_session_n_hosts(a->session);
+    if (is_names(a->q))
+        return tbp_tool_names(a->session, a->files, a->q->has_official, &a->out->base,
+                              a->is_foreign, err);
+    struct tbp_request r = {.host = n == 1 ? 0 : a->files->picked,
+                            .dialect = a->q->dialect,
+                            .options = a->q->options,
+                            .n_options = a->q->n_options};
+    const struct tbp_tool *tool = tbp_tool_find(tbp_str_c(a->q->tool));
+    return tool->write(a->session, &r, &a->out->base, err);
+}
+
+static int prepare_guarded(void *ctx, struct tbp_error *err) {
+    const struct answering *a = ctx;
+    const struct tbp_tool *tool = tbp_tool_find(tbp_str_c(a->q->tool));
+    return tbp_tool_prepare_hosts(tool, a->session, err);
+}
+
+/* Hosts which together do not fit are read, one after another, for their tables only. */
+static bool needs_preparation(const struct answering *a) {
+    struct tbp_session_cache_stats stats;
+    tbp_session_cache_stats(a->backend->cache, &stats);
+    return a->files->picked == TBP_ALL_HOSTS && !is_names(a->q) &&
+           a->files->size_bytes > stats.budget_bytes / 2;
+}
+
+static int answer_held(struct answering *a, struct tbp_held *held, struct tbp_error *err) {
+    a->session = tbp_held_session(held);
+    int status = TBP_OK;
+    if (needs_preparation(a)) {
+        tbp_held_begin(held, true);
+        status = tbp_guard_run(prepare_guarded, a, err);
+        tbp_held_end(held);
+    }
+    if (status)
+        return status;
+    tbp_held_begin(held, false);
+    status = tbp_guard_run(write_guarded, a, err);
+    tbp_held_end(held);
+    return status;
+}
+
+struct finding {
+    struct tbp_arena arena;
+    const struct tbp_question *q;
+    struct tbp_run_files files;
+};
+
+static int find_guarded(void *ctx, struct tbp_error *err) {
+    struct finding *f = ctx;
+    return tbp_run_files_find(&f->files, &f->arena, f->q->paths, f->q->n_paths, err);
+}
+
+static int try_once(struct answering *a, bool *is_stale, struct tbp_error *err) {
+    struct finding f = {.q = a->q};
+    struct tbp_held *held = NULL;
+    tbp_arena_init(&f.arena);
+    int status = tbp_guard_run(find_guarded, &f, err);
+    if (!status)
+        status = tbp_session_cache_acquire(a->backend->cache, &f.files, &held, err);
+    if (!status) {
+        a->files = &f.files;
+        status = answer_held(a, held, err);
+        *is_stale = tbp_session_cache_put_back(a->backend->cache, held);
+    }
+    tbp_arena_release(&f.arena);
+    return status;
+}
+
+static void pause_before(int try) {
+    struct timespec t = {0, 2000000L << try};
+    nanosleep(&t, NULL);
+}
+
+int tbp_backend_answer(struct tbp_backend *b, const struct tbp_question *q,
+                       struct tbp_sink_memory *out, bool *is_foreign, struct tbp_error *err) {
+    const size_t before = out->size;
+    int status = TBP_OK;
+    for (int try = 0; try < MOST_TRIES; try++) {
+        struct answering a = {.backend = b, .q = q, .out = out, .is_foreign = is_foreign};
+        bool is_stale = false;
+        if (try > 1)
+            pause_before(try);
+        out->size = before;
+        *is_foreign = false;
+        status = try_once(&a, &is_stale, err);
+        if (!is_stale)
+            break; /* else a file is being written: what is there of it, in the end */
+    }
+    return status;
+}
+
+/* ---- bytes instead of files ---- */
+
+struct byte_source {
+    const struct tbp_run_files *files;
+    const struct tbp_bytes *const *bytes; /* by host */
+};
+
+static int load_bytes(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool *pool,
+                      struct tbp_error *err) {
+    const struct byte_source *source = ctx;
+    const struct tbp_bytes *bytes = source->bytes[host];
+    struct tbp_input input = {.data = bytes->data, .size = bytes->size_bytes, .is_borrowed = true};
+    return tbp_read_host_input(out, source->files->at[host].path, source->files->at[host].host,
+                               &input, pool, err);
+}
+
+struct byte_answering {
+    struct answering a;
+    struct tbp_arena arena;
+    const struct tbp_bytes *bytes;
+};
+
+static int bytes_guarded(void *ctx, struct tbp_error *err) {
+    struct byte_answering *x = ctx;
+    const struct tbp_question *q = x->a.q;
+    struct tbp_run_files *files = TBP_NEW(&x->arena, struct tbp_run_files);
+    const struct tbp_bytes **bytes = TBP_NEW_N(&x->arena, const struct tbp_bytes *, q->n_paths);
+    struct tbp_str *names = TBP_NEW_N(&x->arena, struct tbp_str, q->n_paths);
+    tbp_run_files_named(files, &x->arena, q->paths, q->n_paths);
+    for (uint32_t i = 0; i < files->n; i++) {
+        names[i] = files->at[i].host;
+        for (size_t k = 0; k < q->n_paths; k++)
+            if (strcmp(q->paths[k], files->at[i].path) == 0)
+                bytes[i] = &x->bytes[k];
+    }
+    struct byte_source *source = TBP_NEW(&x->arena, struct byte_source);
+    *source = (struct byte_source){files, bytes};
+    x->a.files = files;
+    x->a.session = tbp_session_new(names, files->n, x->a.backend->semantics, load_bytes, source,
+                                   x->a.backend->pool);
+    return tbp_guard_run(write_guarded, &x->a, err);
+}
+
+int tbp_backend_answer_bytes(struct tbp_backend *b, const struct tbp_question *q,
+                             const struct tbp_bytes *bytes, struct tbp_sink_memory *out,
+                             struct tbp_error *err) {
+    bool is_foreign = false;
+    struct byte_answering x = {.a = {.backend = b, .q = q, .out = out, .is_foreign = &is_foreign},
+                               .bytes = bytes};
+    tbp_arena_init(&x.arena);
+    int status = tbp_guard_run(bytes_guarded, &x, err);
+    tbp_session_free(x.a.session);
+    tbp_arena_release(&x.arena);
+    if (!status && is_foreign)
+        return tbp_fail(err, TBP_E_UNSUPPORTED, "'%s' needs the official converter", q->tool);
+    return status;
+}
+
+/* ---- gzip ---- */
+
+struct packing {
+    struct tbp_backend *backend;
+    const void *data;
+    size_t n;
+    struct tbp_sink_memory *out;
+    struct tbp_sink_gzip *gzip;
+};
+
+static int gzip_guarded(void *ctx, struct tbp_error *err) {
+    struct packing *p = ctx;
+    int status = tbp_sink_gzip_new(&p->gzip, &p->out->base, p->backend->pool, err);
+    if (!status)
+        status = tbp_sink_write(tbp_sink_gzip_base(p->gzip), p->data, p->n, err);
+    if (!status)
+        status = tbp_sink_finish(tbp_sink_gzip_base(p->gzip), err);
+    return status;
+}
+
+int tbp_backend_gzip(struct tbp_backend *b, const void *data, size_t n, struct tbp_sink_memory *out,
+                     struct tbp_error *err) {
+    struct packing p = {.backend = b, .data = data, .n = n, .out = out};
+    int status = tbp_guard_run(gzip_guarded, &p, err);
+    tbp_sink_gzip_free(p.gzip);
+    return status;
+}
