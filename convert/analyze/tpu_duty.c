@@ -135,17 +135,26 @@ static int by_begin(const void *a, const void *b, void *ctx) {
     return x->begin_ps < y->begin_ps ? -1 : x->begin_ps > y->begin_ps;
 }
 
-static uint64_t united_ps(struct piece_list *list) {
-    uint64_t total_ps = 0, end_ps = 0;
+/* Sorts the pieces and makes one of those that overlap. */
+static void unite(struct piece_list *list) {
+    size_t n = 0;
     tbp_sort(list->pieces.at, list->pieces.n, sizeof *list->pieces.at, by_begin, NULL);
     for (size_t i = 0; i < list->pieces.n; i++) {
-        const struct tbp_tpu_span *s = &list->pieces.at[i];
-        uint64_t begin_ps = i > 0 && s->begin_ps < end_ps ? end_ps : s->begin_ps;
-        if (s->end_ps > begin_ps) {
-            total_ps += s->end_ps - begin_ps;
-            end_ps = s->end_ps;
-        }
+        struct tbp_tpu_span s = list->pieces.at[i];
+        struct tbp_tpu_span *last = n > 0 ? &list->pieces.at[n - 1] : NULL;
+        if (last == NULL || s.begin_ps > last->end_ps)
+            list->pieces.at[n++] = s;
+        else if (s.end_ps > last->end_ps)
+            last->end_ps = s.end_ps;
     }
+    list->pieces.n = n;
+}
+
+static uint64_t united_ps(struct piece_list *list) {
+    uint64_t total_ps = 0;
+    unite(list);
+    for (size_t i = 0; i < list->pieces.n; i++)
+        total_ps += list->pieces.at[i].end_ps - list->pieces.at[i].begin_ps;
     return total_ps;
 }
 
@@ -190,4 +199,19 @@ struct tbp_tpu_duty tbp_tpu_duty_of_host(const struct tbp_host *h,
     tbp_vec_release(&chips);
     tbp_idmap_release(&numbers);
     return duty;
+}
+
+const struct tbp_tpu_span *tbp_tpu_busy_spans(const struct tbp_plane *p,
+                                              const struct tbp_tpu_op *ops, struct tbp_arena *a,
+                                              size_t *n) {
+    struct chip c = {0};
+    add_plane(&c, p, ops);
+    unite(&c.active);
+    *n = c.active.pieces.n;
+    struct tbp_tpu_span *spans = TBP_NEW_N(a, struct tbp_tpu_span, *n);
+    if (*n > 0)
+        memcpy(spans, c.active.pieces.at, *n * sizeof *spans);
+    tbp_vec_release(&c.active.pieces);
+    tbp_vec_release(&c.sure.pieces);
+    return spans;
 }

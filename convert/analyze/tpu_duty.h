@@ -19,4 +19,10 @@ struct tbp_tpu_duty {
 struct tbp_tpu_duty tbp_tpu_duty_of_host(const struct tbp_host *h,
                                          const struct tbp_tpu_op *const *ops);
 
+/* The time in which the plane's innermost ops work: ascending, apart from each other; in the arena.
+ */
+const struct tbp_tpu_span *tbp_tpu_busy_spans(const struct tbp_plane *p,
+                                              const struct tbp_tpu_op *ops, struct tbp_arena *a,
+                                              size_t *n);
+
 #endif

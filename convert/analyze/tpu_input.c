@@ -145,6 +145,27 @@ static void add_core(struct totals *o, const struct tbp_step_core *c) {
     o->percent_max = percent > o->percent_max ? percent : o->percent_max;
 }
 
+/* Sparse cores tell no more than busy and idle. */
+static void add_sparse_cores(const struct tbp_step *step, struct tbp_tpu_step *out) {
+    uint64_t least = 0, busy = 0, dur = 0;
+    size_t n = 0;
+    for (size_t k = 0; k < step->n_cores; k++) {
+        if (step->cores[k].core < TBP_SPARSE_CORES_FROM)
+            continue;
+        struct core_times t = times_of(&step->cores[k]);
+        least = n++ == 0 || t.busy < least ? t.busy : least;
+        busy += t.busy;
+        dur += t.dur;
+    }
+    out->has_sparse_cores = n > 0;
+    if (n == 0)
+        return;
+    out->ms[TBP_TPU_SPARSE_COMPUTE] = (double)least / PS_PER_MS;
+    out->ms[TBP_TPU_SPARSE_ACTIVE] = (double)busy / (double)n / PS_PER_MS;
+    out->ms[TBP_TPU_SPARSE_IDLE] = (double)(dur - busy) / (double)n / PS_PER_MS;
+    out->ms[TBP_TPU_SPARSE_STEP] = (double)dur / (double)n / PS_PER_MS;
+}
+
 struct tbp_tpu_step tbp_tpu_step_of(const struct tbp_step_table *t, const struct tbp_step *step,
                                     struct tbp_arena *a) {
     struct tbp_tpu_step out = {.number = step->n_cores > 0 ? (int64_t)step->number : -1};
@@ -154,6 +175,7 @@ struct tbp_tpu_step tbp_tpu_step_of(const struct tbp_step_table *t, const struct
             add_core(&o, &step->cores[k]);
     double *ms = out.ms;
     out.reduce_ms = reduce_ms(step, a);
+    add_sparse_cores(step, &out);
     if (o.n > 0) {
         ms[TBP_TPU_OUTFEED] = (double)(o.outfeed / o.n) / PS_PER_MS;
         ms[TBP_TPU_ACTIVE] = (double)o.active / (double)o.n / PS_PER_MS;
@@ -161,6 +183,9 @@ struct tbp_tpu_step tbp_tpu_step_of(const struct tbp_step_table *t, const struct
         out.infeed_percent_minimum = o.percent_min;
         out.infeed_percent_maximum = o.percent_max;
     }
+    ms[TBP_TPU_ANY_ACTIVE] = ms[TBP_TPU_ACTIVE] > ms[TBP_TPU_SPARSE_ACTIVE]
+                                 ? ms[TBP_TPU_ACTIVE]
+                                 : ms[TBP_TPU_SPARSE_ACTIVE];
     ms[TBP_TPU_COMPUTE] = (double)o.least_compute / PS_PER_MS;
     ms[TBP_TPU_TRANSFER] = (double)o.transfer / PS_PER_MS;
     ms[TBP_TPU_INFEED] = (double)o.infeed / PS_PER_MS;

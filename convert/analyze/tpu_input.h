@@ -16,13 +16,19 @@ enum tbp_tpu_time {
     TBP_TPU_INFEED,
     TBP_TPU_OUTFEED,
     TBP_TPU_IDLE,
-    TBP_TPU_TRANSFER, /* between host and device */
-    TBP_TPU_ACTIVE,   /* time on duty, average of the cores */
+    TBP_TPU_TRANSFER,       /* between host and device */
+    TBP_TPU_ACTIVE,         /* time on duty, average of the cores */
+    TBP_TPU_SPARSE_COMPUTE, /* sparse cores: the least busy one */
+    TBP_TPU_SPARSE_ACTIVE,  /* … their average */
+    TBP_TPU_SPARSE_IDLE,
+    TBP_TPU_SPARSE_STEP,
+    TBP_TPU_ANY_ACTIVE, /* the busier kind of cores */
     TBP_TPU_TIMES
 };
 
 struct tbp_tpu_step {
     int64_t number; /* -1: no core took part */
+    bool has_sparse_cores;
     double ms[TBP_TPU_TIMES];
     double reduce_ms; /* all-reduce: compute and waiting for each other */
     double step_ms;   /* counts all-reduce twice */

@@ -148,16 +148,14 @@ static void read_ops(struct core_sums *s, const struct tbp_line *l) {
     tbp_tpu_nest_release(&nest);
 }
 
-static void read_lines(struct core_sums *s, bool is_tensor, bool is_sparse) {
+static void read_lines(struct core_sums *s, bool is_tensor) {
     for (size_t i = 0; i < s->plane->n_lines; i++) {
         const struct tbp_line *l = &s->plane->lines[i];
         bool is_marker = l->id == (int64_t)(int32_t)TBP_DERIVED_FIRST ||
-                         (is_tensor && tbp_str_is(l->name, "Steps")) ||
-                         (is_sparse && tbp_str_is(l->name, "Sparse Core Steps"));
+                         (is_tensor && tbp_str_is(l->name, "Steps"));
         if (is_marker)
             read_markers(s, l);
-        else if (is_tensor ? tbp_tpu_is_op_line(l->name)
-                           : is_sparse && tbp_str_is(l->name, "Sparse Core Ops"))
+        else if (is_tensor && tbp_tpu_is_op_line(l->name))
             read_ops(s, l);
     }
 }
@@ -212,11 +210,8 @@ void tbp_tpu_core_steps_make(const struct tbp_plane *p, const struct tbp_tpu_op 
     struct core_sums s = {
         .plane = p, .ops = ops, .has_collectives = knows_stat(p, collective_stat)};
     int64_t ordinal;
-    bool is_tensor = tbp_is_tensor_core_plane(p->name, &ordinal);
-    bool is_sparse = tbp_is_sparse_core_plane(p->name, &ordinal);
-    read_lines(&s, is_tensor, is_sparse);
-    *steps = (struct tbp_tpu_core_steps){
-        .core = (uint32_t)p->id + (is_sparse ? TBP_SPARSE_CORES_FROM : 0), .is_sparse = is_sparse};
+    read_lines(&s, tbp_is_tensor_core_plane(p->name, &ordinal));
+    *steps = (struct tbp_tpu_core_steps){.core = (uint32_t)p->id};
     uint32_t *order = TBP_NEW_N(out, uint32_t, s.groups.n);
     for (size_t i = 0; i < s.groups.n; i++)
         if (s.groups.at[i].has_marker && s.groups.at[i].has_ops)

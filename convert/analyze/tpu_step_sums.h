@@ -21,7 +21,6 @@ struct tbp_tpu_core_step {
 
 struct tbp_tpu_core_steps {
     uint32_t core;
-    bool is_sparse;
     struct tbp_tpu_core_step *steps; /* with a marker and with ops; by ascending id */
     size_t n;
 };

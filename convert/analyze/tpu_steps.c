@@ -2,12 +2,13 @@
  *
  * TPU steps: each core tells its steps by a line of markers and what it did in them by a line of
  * ops; a step counts if all cores (that tell any) took part. Times go by category of op, the rest
- * of a step is idle.
+ * of a step is idle. Sparse cores have no steps of their own.
  */
 #include "convert/analyze/tpu_steps.h"
 
 #include "base/sort.h"
 #include "convert/analyze/step_events.h"
+#include "convert/analyze/tpu_duty.h"
 #include "convert/analyze/tpu_input.h"
 #include "convert/analyze/tpu_step_sums.h"
 
@@ -20,6 +21,48 @@ bool tbp_host_has_tpu(const struct tbp_host *h) {
     return false;
 }
 
+/* ---- sparse cores ---- */
+
+/* A sparse core has no steps of its own: what it did within a step of the tensor cores counts. */
+struct sparse_core {
+    uint32_t core;
+    const struct tbp_tpu_span *busy;
+    size_t n_busy;
+};
+
+/* Of all busy time what lies in the span; the spans are in order. */
+static uint64_t busy_within(const struct sparse_core *core, struct tbp_tpu_span s) {
+    size_t low = 0, high = core->n_busy;
+    while (low < high) { /* the first that ends after the begin */
+        size_t mid = (low + high) / 2;
+        if (core->busy[mid].end_ps <= s.begin_ps)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    uint64_t ps = 0;
+    for (; low < core->n_busy && core->busy[low].begin_ps < s.end_ps; low++) {
+        const struct tbp_tpu_span *b = &core->busy[low];
+        uint64_t begin_ps = b->begin_ps > s.begin_ps ? b->begin_ps : s.begin_ps;
+        ps += (b->end_ps < s.end_ps ? b->end_ps : s.end_ps) - begin_ps;
+    }
+    return ps;
+}
+
+static struct tbp_step_core close_sparse_core(const struct sparse_core *core,
+                                              struct tbp_tpu_span step, struct tbp_arena *out) {
+    struct tbp_step_category *c = TBP_NEW_N(out, struct tbp_step_category, 2);
+    uint64_t dur_ps = step.end_ps - step.begin_ps, busy_ps = busy_within(core, step);
+    c[0] = (struct tbp_step_category){TBP_STR("sparse core busy"), busy_ps};
+    c[1] = (struct tbp_step_category){TBP_STR("IDLE"), dur_ps - busy_ps};
+    return (struct tbp_step_core){.core = core->core,
+                                  .name = TBP_STR_NONE,
+                                  .begin_ps = step.begin_ps,
+                                  .dur_ps = dur_ps,
+                                  .categories = c,
+                                  .n_categories = 2};
+}
+
 /* ---- steps that all cores have ---- */
 
 struct common {
@@ -27,6 +70,8 @@ struct common {
     size_t n_cores;
     int64_t *ids; /* ascending */
     size_t n;
+    struct sparse_core *sparse;
+    size_t n_sparse;
 };
 
 /* Without common steps the next core's are taken, as the official reading does. */
@@ -68,8 +113,7 @@ static void add_category(struct tbp_step_core *core, struct tbp_step_category *c
 
 static struct tbp_step_core close_core(const struct tbp_tpu_core_steps *core,
                                        const struct tbp_tpu_core_step *step,
-                                       struct tbp_tpu_span longest) {
-    struct tbp_tpu_span s = core->is_sparse ? step->marker : longest;
+                                       struct tbp_tpu_span s) {
     struct tbp_step_core out = {
         .core = core->core,
         .name = TBP_STR_NONE,
@@ -112,10 +156,12 @@ static void close_step(const struct common *c, int64_t id, size_t *cursors, stru
     }
     if (longest.end_ps <= longest.begin_ps) /* stays, without cores */
         return;
-    step->cores = TBP_NEW_N(out, struct tbp_step_core, c->n_cores);
+    step->cores = TBP_NEW_N(out, struct tbp_step_core, c->n_cores + c->n_sparse);
     for (size_t k = 0; k < c->n_cores; k++)
         step->cores[k] = close_core(&c->cores[k], &c->cores[k].steps[cursors[k]], longest);
-    step->n_cores = order_cores(step->cores, c->n_cores);
+    for (size_t k = 0; k < c->n_sparse; k++)
+        step->cores[c->n_cores + k] = close_sparse_core(&c->sparse[k], longest, out);
+    step->n_cores = order_cores(step->cores, c->n_cores + c->n_sparse);
 }
 
 /* ---- places ---- */
@@ -236,23 +282,40 @@ static bool has_infeed(const struct tbp_plane *p, const struct tbp_tpu_op *ops) 
     return false;
 }
 
+static void add_sparse_core(struct common *c, const struct tbp_plane *p,
+                            const struct tbp_tpu_op *ops, struct tbp_arena *out) {
+    struct sparse_core core = {.core = (uint32_t)p->id + TBP_SPARSE_CORES_FROM};
+    core.busy = tbp_tpu_busy_spans(p, ops, out, &core.n_busy);
+    if (core.n_busy > 0)
+        c->sparse[c->n_sparse++] = core;
+}
+
+static void add_tensor_core(struct common *c, const struct tbp_plane *p,
+                            const struct tbp_tpu_op *ops, struct tbp_arena *out) {
+    struct tbp_tpu_core_steps core;
+    tbp_tpu_core_steps_make(p, ops, out, &core);
+    if (c->n == 0 && core.n > 0)
+        c->ids = TBP_NEW_N(out, int64_t, core.n);
+    intersect(c, &core);
+}
+
 void tbp_tpu_steps_make(const struct tbp_host *h, struct tbp_arena *out, struct tbp_step_table *t) {
-    struct common c = {.cores = TBP_NEW_N(out, struct tbp_tpu_core_steps, h->n_planes)};
+    struct common c = {.cores = TBP_NEW_N(out, struct tbp_tpu_core_steps, h->n_planes),
+                       .sparse = TBP_NEW_N(out, struct sparse_core, h->n_planes)};
     bool gets_infeed = false;
     *t = (struct tbp_step_table){0};
     for (size_t i = 0; i < h->n_planes; i++) {
         const struct tbp_plane *p = &h->planes[i];
-        struct tbp_tpu_core_steps core;
         int64_t ordinal;
         if (!tbp_is_tpu_plane(p->name))
             continue;
         const struct tbp_tpu_op *ops = tbp_tpu_ops_of_plane(p, out);
-        if (!tbp_is_sparse_core_plane(p->name, &ordinal))
-            gets_infeed = gets_infeed || has_infeed(p, ops);
-        tbp_tpu_core_steps_make(p, ops, out, &core);
-        if (c.n == 0 && core.n > 0)
-            c.ids = TBP_NEW_N(out, int64_t, core.n);
-        intersect(&c, &core);
+        if (tbp_is_sparse_core_plane(p->name, &ordinal)) {
+            add_sparse_core(&c, p, ops, out);
+            continue;
+        }
+        gets_infeed = gets_infeed || has_infeed(p, ops);
+        add_tensor_core(&c, p, ops, out);
     }
     size_t *cursors = TBP_NEW_N(out, size_t, c.n_cores);
     t->n_steps = c.n;

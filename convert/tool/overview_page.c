@@ -52,6 +52,19 @@ static double eager_percent(const struct tbp_op_table *t) {
     return share((double)tbp_op_table_eager_ps(t), (double)tbp_op_table_busy_ps(t));
 }
 
+static void put_core_times(struct tbp_gviz *g, const struct tbp_tpu_use *use) {
+    if (use->sparse_active_ms != 0)
+        tbp_gviz_prop_printf(g, "sc_active_ms_average", "%.2f", use->sparse_active_ms);
+    if (use->sparse_step_ms != 0) {
+        tbp_gviz_prop_printf(g, "sc_idle_time_avg", "%.1f", use->sparse_idle_ms);
+        tbp_gviz_prop_c(g, "sc_infeed_time_avg", "0.0");
+        tbp_gviz_prop_c(g, "sc_outfeed_time_avg", "0.0");
+        tbp_gviz_prop_printf(g, "sc_steptime_average", "%.1f", use->sparse_step_ms);
+    }
+    if (use->tensor_active_ms != 0)
+        tbp_gviz_prop_printf(g, "tc_active_ms_average", "%.2f", use->tensor_active_ms);
+}
+
 /* Utilisation and idle times: only TPU tells them, elsewhere they are 0. */
 static void put_analysis_properties(struct tbp_gviz *g, const struct overview *o) {
     const struct tbp_run_environment *env = o->page.in.env;
@@ -90,8 +103,8 @@ static void put_analysis_properties(struct tbp_gviz *g, const struct overview *o
     put_percent(g, "mxu_utilization_percent", env->mxu_percent);
     tbp_gviz_prop_c(g, "remark_color", "");
     tbp_gviz_prop_c(g, "remark_text", "");
-    if (with_rates && o->use.active_ms != 0)
-        tbp_gviz_prop_printf(g, "tc_active_ms_average", "%.2f", o->use.active_ms);
+    if (with_rates)
+        put_core_times(g, &o->use);
 }
 
 static void put_top_ops(struct tbp_json *j, const struct overview *o) {
@@ -333,14 +346,10 @@ static int write_overview(struct tbp_session *s, const struct tbp_request *r, st
 }
 
 static const struct tbp_analysis *const needs[] = {
-    &tbp_analysis_run_environment,
-    &tbp_analysis_trimmed_steps,
-    &tbp_analysis_host_ops,
-    &tbp_analysis_framework_ops,
-    &tbp_analysis_kernels,
-    &tbp_analysis_requests,
-    &tbp_analysis_host_notes,
-    NULL,
+    &tbp_analysis_run_environment, &tbp_analysis_trimmed_steps,
+    &tbp_analysis_host_ops,        &tbp_analysis_framework_ops,
+    &tbp_analysis_kernels,         &tbp_analysis_requests,
+    &tbp_analysis_host_notes,      NULL,
 };
 
 const struct tbp_tool tbp_tool_overview_page = {

@@ -13,14 +13,19 @@ static const double output_high = 20, output_moderate = 5;
 struct tpu_steps {
     struct tbp_tpu_step *at;
     size_t n;
-    bool has_sparse_cores;
+    bool has_sparse_cores;   /* the run has some … */
+    bool has_sparse_numbers; /* … and they worked */
 };
 
 static struct tpu_steps steps_of(const struct tbp_page *p) {
     const struct tbp_step_table *t = p->in.steps;
-    struct tpu_steps s = {TBP_NEW_N(p->arena, struct tbp_tpu_step, t->n_steps), t->n_steps, false};
-    for (size_t i = 0; i < s.n; i++)
+    struct tpu_steps s = {TBP_NEW_N(p->arena, struct tbp_tpu_step, t->n_steps), t->n_steps, false,
+                          false};
+    for (size_t i = 0; i < s.n; i++) {
         s.at[i] = tbp_tpu_step_of(t, &t->steps[i], p->arena);
+        s.has_sparse_numbers |= s.at[i].has_sparse_cores;
+    }
+    s.has_sparse_cores = s.has_sparse_numbers;
     for (size_t i = 0; i < t->n_places; i++)
         s.has_sparse_cores |= t->places[i].is_sparse;
     return s;
@@ -76,13 +81,23 @@ static struct tbp_statistics infeed_percents(const struct tpu_steps *s, struct t
     return tbp_statistics_of(percent, s->n);
 }
 
+static void put_sparse_properties(struct tbp_gviz *g, const struct tpu_steps *s,
+                                  struct tbp_arena *a) {
+    tbp_gviz_prop_printf(g, "sc_active_ms_average", "%.2f", average(s, TBP_TPU_SPARSE_ACTIVE, a));
+    tbp_gviz_prop_printf(g, "sc_compute_ms_average", "%.2f", average(s, TBP_TPU_SPARSE_COMPUTE, a));
+    tbp_gviz_prop_printf(g, "sc_idle_ms_average", "%.2f", average(s, TBP_TPU_SPARSE_IDLE, a));
+    tbp_gviz_prop_c(g, "sc_infeed_ms_average", "0.00");
+    tbp_gviz_prop_c(g, "sc_outfeed_ms_average", "0.00");
+    tbp_gviz_prop_printf(g, "sc_step_time_ms_average", "%.1f", average(s, TBP_TPU_SPARSE_STEP, a));
+}
+
 static void put_properties(struct tbp_gviz *g, const struct tbp_page *p,
                            const struct tpu_steps *s) {
     struct tbp_statistics infeed = infeed_percents(s, p->arena), step = p->in.step_ms;
     struct verdict v = verdict_of(s);
-    double active = average(s, TBP_TPU_ACTIVE, p->arena);
     const char *tf = s->has_sparse_cores ? "" : "scv0ComputeTimeMs,scv0InfeedTimeMs,";
-    tbp_gviz_prop_printf(g, "active_steptime_ms_average", "%.2f", active);
+    tbp_gviz_prop_printf(g, "active_steptime_ms_average", "%.2f",
+                         average(s, TBP_TPU_ANY_ACTIVE, p->arena));
     tbp_gviz_prop_c(g, "hardware_type", tbp_hardware_text(p->in.env->hardware));
     tbp_gviz_prop_printf(g, "host_transfer_ms_average", "%.2f",
                          average(s, TBP_TPU_TRANSFER, p->arena));
@@ -92,6 +107,8 @@ static void put_properties(struct tbp_gviz *g, const struct tbp_page *p,
     tbp_gviz_prop_printf(g, "infeed_percent_standard_deviation", "%.1f", infeed.deviation);
     tbp_page_put_finding(g, "input_conclusion", &v.input);
     put_output(g, v.output_percent);
+    if (s->has_sparse_numbers)
+        put_sparse_properties(g, s, p->arena);
     if (!s->has_sparse_cores) {
         tbp_gviz_prop_printf(g, "scv0_compute_ms_average", "%.2f",
                              average(s, TBP_TPU_SCV0_COMPUTE, p->arena));
@@ -107,7 +124,7 @@ static void put_properties(struct tbp_gviz *g, const struct tbp_page *p,
     tbp_gviz_prop_printf(g, "steptime_ms_minimum", "%.2f", step.minimum);
     tbp_gviz_prop_printf(g, "steptime_ms_standard_deviation", "%.2f", step.deviation);
     tbp_gviz_prop_c(g, "summary_nextstep", tbp_page_next_step(&p->in, v.input.bound));
-    tbp_gviz_prop_printf(g, "tc_active_ms_average", "%.2f", active);
+    tbp_gviz_prop_printf(g, "tc_active_ms_average", "%.2f", average(s, TBP_TPU_ACTIVE, p->arena));
     tbp_gviz_prop_printf(g, "tc_compute_ms_average", "%.2f", average(s, TBP_TPU_COMPUTE, p->arena));
     tbp_gviz_prop_printf(g, "tc_idle_ms_average", "%.2f", average(s, TBP_TPU_IDLE, p->arena));
     tbp_gviz_prop_printf(g, "tc_infeed_ms_average", "%.2f", average(s, TBP_TPU_INFEED, p->arena));
@@ -210,7 +227,11 @@ int tbp_tpu_use_of(struct tbp_tpu_use *use, const struct tbp_page *p, struct tbp
     use->host_idle_percent = idle_percent(p->in.host_ops);
     if (tbp_page_is_tpu(p)) {
         struct tpu_steps s = steps_of(p);
-        use->active_ms = average(&s, TBP_TPU_ACTIVE, p->arena);
+        use->active_ms = average(&s, TBP_TPU_ANY_ACTIVE, p->arena);
+        use->tensor_active_ms = average(&s, TBP_TPU_ACTIVE, p->arena);
+        use->sparse_active_ms = average(&s, TBP_TPU_SPARSE_ACTIVE, p->arena);
+        use->sparse_idle_ms = average(&s, TBP_TPU_SPARSE_IDLE, p->arena);
+        use->sparse_step_ms = average(&s, TBP_TPU_SPARSE_STEP, p->arena);
     }
     return TBP_OK;
 }

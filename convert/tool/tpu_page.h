@@ -22,7 +22,8 @@ void tbp_tpu_page_cores(struct tbp_json *j, const struct tbp_page *p);
 struct tbp_tpu_use {
     double duty_percent, sure_duty_percent, idle_percent, host_idle_percent;
     uint64_t sure_idle_ps;
-    double active_ms; /* average of the steps */
+    /* averages of the steps: all cores, tensor cores, sparse cores */
+    double active_ms, tensor_active_ms, sparse_active_ms, sparse_idle_ms, sparse_step_ms;
 };
 int tbp_tpu_use_of(struct tbp_tpu_use *use, const struct tbp_page *p, struct tbp_error *err);
 
