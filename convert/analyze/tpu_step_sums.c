@@ -153,6 +153,8 @@ static void read_lines(struct core_sums *s, bool is_tensor) {
         const struct tbp_line *l = &s->plane->lines[i];
         bool is_marker = l->id == (int64_t)(int32_t)TBP_DERIVED_FIRST ||
                          (is_tensor && tbp_str_is(l->name, "Steps"));
+        if (l->ev.n == 0)
+            continue;
         if (is_marker)
             read_markers(s, l);
         else if (is_tensor && tbp_tpu_is_op_line(l->name))
