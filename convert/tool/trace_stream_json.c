@@ -215,8 +215,7 @@ static bool events_have_frames(const struct tbp_trace_plane *p) {
 }
 
 static void frames_of_line(struct tbp_stack_frames *f, const struct tbp_trace_line *l,
-                           uint8_t *seen) {
-    const bool look_at_events = !l->made && events_have_frames(l->plane);
+                           uint8_t *seen, bool look_at_events) {
     for (size_t i = 0; i < l->line->ev.n; i++) {
         const uint32_t meta = l->line->ev.meta[i];
         if (!seen[meta] && !tbp_trace_is_left_out(l, i)) {
@@ -235,8 +234,11 @@ void tbp_stack_frames_of_host(struct tbp_stack_frames *f, const struct tbp_strea
         tbp_arena_init(&scratch);
         uint8_t *seen = TBP_NEW_N(&scratch, uint8_t, plane->plane->n_metas);
         uint8_t *seen_made = TBP_NEW_N(&scratch, uint8_t, plane->n_made_metas + 1);
-        for (size_t k = 0; k < plane->n_lines; k++)
-            frames_of_line(f, &plane->lines[k], plane->lines[k].made ? seen_made : seen);
+        const bool in_events = events_have_frames(plane);
+        for (size_t k = 0; k < plane->n_lines; k++) {
+            const bool made = plane->lines[k].made != NULL;
+            frames_of_line(f, &plane->lines[k], made ? seen_made : seen, in_events && !made);
+        }
         tbp_arena_release(&scratch);
     }
 }

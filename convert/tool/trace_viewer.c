@@ -6,6 +6,7 @@
  * write an event of no length as one of a picosecond instead of an instant.
  * Budget: 150 ns per event and thread, arguments included (tests/bench).
  */
+#include "base/sort.h"
 #include "convert/tool/tool.h"
 #include "convert/tool/trace_json.h"
 
@@ -16,6 +17,8 @@
 /* The earliest events stay when there are more; the environment variable of the official tool. */
 #define EVENTS_MAX_VARIABLE "TF_PROFILER_TRACE_VIEWER_MAX_EVENTS"
 enum { EVENTS_MAX = 5000000 };
+/* Up to this many arguments are put in order by insertion. */
+enum { FEW_ARGS = 64 };
 
 /* Texts between the values of an event; quotes of the value included. */
 struct style {
@@ -163,6 +166,23 @@ struct scratch {
     TBP_VEC(struct item) items;
 };
 
+static int by_key(const void *a, const void *b, void *ctx) {
+    (void)ctx;
+    return tbp_trace_key_cmp(((const struct item *)a)->key, ((const struct item *)b)->key);
+}
+
+/* The same for events that have very many. */
+static size_t sort_items(struct item *at, size_t n) {
+    size_t kept = 0;
+    tbp_sort(at, n, sizeof *at, by_key, NULL);
+    for (size_t i = 0; i < n; i++) {
+        if (kept && tbp_trace_key_cmp(at[kept - 1].key, at[i].key) == 0)
+            kept--;
+        at[kept++] = at[i];
+    }
+    return kept;
+}
+
 /* Fills s->items; step_name is the item that renames the event, or NULL. */
 static void collect_items(const struct tbp_trace_line *l, size_t i, const struct ready_meta *m,
                           struct scratch *s, const struct tbp_trace_arg **step_name) {
@@ -171,15 +191,20 @@ static void collect_items(const struct tbp_trace_line *l, size_t i, const struct
     tbp_vec_reserve(&s->items, m->n_args + s->args.at.n);
     struct item *at = s->items.at;
     size_t n = 0;
+    const bool few = m->n_args + s->args.at.n <= FEW_ARGS;
     for (uint32_t k = 0; k < m->n_args; k++)
         at[n++] = (struct item){.key = &keys[m->args[k].key], .ready = &m->args[k]};
     for (size_t k = 0; k < s->args.at.n; k++) {
         const struct tbp_trace_arg *a = &s->args.at.at[k];
-        n = insert(at, n, (struct item){.key = &keys[a->key], .arg = a});
+        const struct item x = {.key = &keys[a->key], .arg = a};
+        if (few)
+            n = insert(at, n, x);
+        else
+            at[n++] = x;
         if (keys[a->key].what == TBP_TRACE_STEP_NAME)
             *step_name = a;
     }
-    s->items.n = n;
+    s->items.n = few ? n : sort_items(at, n);
 }
 
 static void put_items(struct tbp_json *j, const struct style *style, const struct plane_texts *t,
@@ -307,7 +332,7 @@ static void ready_args(struct tbp_escaper *e, const struct tbp_trace_plane *p,
     tbp_vec_reserve(&items, (size_t)m->n_args + 1);
     size_t n = 0;
     if (m->has_long_name)
-        n = insert(items.at, n, (struct item){.key = &p->keys[p->long_name], .arg = &long_name});
+        items.at[n++] = (struct item){.key = &p->keys[p->long_name], .arg = &long_name};
     for (uint32_t k = 0; k < m->n_args; k++)
         n = insert(items.at, n, (struct item){.key = &p->keys[m->args[k].key], .arg = &m->args[k]});
     struct ready_arg *args = TBP_NEW_N(e->arena, struct ready_arg, n);
