@@ -384,7 +384,8 @@ static bool apply_rule(struct tbp_hlo_walk *w, struct tbp_hlo_node *n, struct tb
     case TBP_HLO_PARAMETER:
     case TBP_HLO_CONSTANT:
     case TBP_HLO_GET_TUPLE_ELEMENT:
-        c->bytes = 0;
+    case TBP_HLO_TUPLE: /* writes its table of pointers */
+        c->bytes = n->opcode->rule == TBP_HLO_TUPLE ? (double)n->shape.size_bytes : 0;
         return true;
     case TBP_HLO_ARITHMETIC:
     case TBP_HLO_BITCAST_CONVERT:
@@ -396,9 +397,6 @@ static bool apply_rule(struct tbp_hlo_walk *w, struct tbp_hlo_node *n, struct tb
         return slice_cost(w, n, c);
     case TBP_HLO_DYNAMIC_UPDATE_SLICE:
         return update_slice_cost(w, n, c);
-    case TBP_HLO_TUPLE:
-        c->bytes = (double)n->shape.size_bytes;
-        return true;
     case TBP_HLO_TRANSPOSE:
         return transpose_cost(w, n, c);
     case TBP_HLO_DOT:
