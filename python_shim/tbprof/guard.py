@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A door-keeper in front of the plugin's routes: names that cannot be those of runs, hosts or tools are refused
+before the plugin makes paths of them. (The plugin itself joins a run's name to the log directory as it is,
+so that `run=../../x` leads out of it.) `session_path` and `run_path` are the plugin's own, documented way of
+opening folders elsewhere and stay open, but for names that are no paths.
+"""
+import functools
+from urllib import parse
+
+LONGEST_NAME = 1024
+LONGEST_PATH = 4096
+LONGEST_QUERY = 65536
+BODY_HEADERS = [("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff"),
+                ("Content-Security-Policy", "default-src 'none'")]
+
+
+def _is_plain(text, longest):
+    return len(text) <= longest and not any(ord(c) < 32 or ord(c) == 127 for c in text)
+
+
+def _fault_of_run(run):
+    if not _is_plain(run, LONGEST_NAME):
+        return "is no name of a run"
+    if run.startswith("/") or "://" in run or "\\" in run:
+        return "is not below the log directory"
+    if any(part == ".." for part in run.split("/")):
+        return "leads out of the log directory"
+    return None
+
+
+def _fault_of_host(host):
+    if not _is_plain(host, LONGEST_NAME) or "/" in host or host in (".", ".."):
+        return "is no name of a host"
+    return None
+
+
+def _fault_of_path(path):
+    return None if _is_plain(path, LONGEST_PATH) else "is no path"
+
+
+def _fault_of_tool(tool):
+    return None if _is_plain(tool, LONGEST_NAME) and "/" not in tool else "is no name of a tool"
+
+
+CHECKS = {"run": _fault_of_run, "host": _fault_of_host, "tag": _fault_of_tool,
+          "session_path": _fault_of_path, "run_path": _fault_of_path}
+
+
+def fault(query):
+    """Why a query string is refused, or None."""
+    if len(query) > LONGEST_QUERY:
+        return "the query is too long"
+    for key, value in parse.parse_qsl(query, keep_blank_values=True, errors="replace"):
+        words = CHECKS[key](value) if key in CHECKS else None
+        if key == "hosts":
+            words = next((w for w in map(_fault_of_host, value.split(",")) if w), None)
+        if words:
+            return f"'{key}' {words}"
+    return None
+
+
+def keep(app):
+    """The WSGI application behind the door."""
+
+    @functools.wraps(app)
+    def guarded(environ, start_response):
+        words = fault(environ.get("QUERY_STRING", ""))
+        if words is None:
+            return app(environ, start_response)
+        body = words.encode("utf-8")
+        start_response("400 Bad Request", BODY_HEADERS + [("Content-Length", str(len(body)))])
+        return [body]
+
+    return guarded
+
+
+def install(plugin_class):
+    original = plugin_class.get_plugin_apps
+
+    @functools.wraps(original)
+    def get_plugin_apps(self):
+        return {route: keep(app) for route, app in original(self).items()}
+
+    plugin_class.get_plugin_apps = get_plugin_apps
