@@ -256,6 +256,14 @@ struct tbp_host *tbp_session_host(struct tbp_session *s, uint32_t host, struct t
     return status == TBP_OK ? host_in_use(p) : NULL;
 }
 
+void tbp_session_count(struct tbp_session *s, uint32_t host, enum tbp_ledger_key key, uint64_t n) {
+    struct place *p = host_place(s, host);
+    pthread_mutex_lock(&p->lock);
+    if (p->loads.n && n)
+        tbp_ledger_count(&host_in_use(p)->ledger, key, n, TBP_NO_OFFSET);
+    pthread_mutex_unlock(&p->lock);
+}
+
 void tbp_session_release_events(struct tbp_session *s, uint32_t host) {
     struct place *p = host_place(s, host);
     pthread_mutex_lock(&p->lock);

@@ -58,6 +58,8 @@ struct tbp_pool *tbp_session_pool(const struct tbp_session *s);
 struct tbp_host *tbp_session_host(struct tbp_session *s, uint32_t host, struct tbp_error *err);
 /* The same without grouping; for `info`. */
 struct tbp_host *tbp_session_raw_host(struct tbp_session *s, uint32_t host, struct tbp_error *err);
+/* Adds to the ledger of a loaded host under its lock: for tools, which run beside analyses. */
+void tbp_session_count(struct tbp_session *s, uint32_t host, enum tbp_ledger_key key, uint64_t n);
 /* Gives the events of a host back; tables stay. A later request for events loads it again. */
 void tbp_session_release_events(struct tbp_session *s, uint32_t host);
 

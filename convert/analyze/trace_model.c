@@ -293,7 +293,6 @@ static void add_static_planes(struct build *b) {
     for (size_t i = 0, k = first ? 1 : 0; i < n; i++) {
         if (hosts[i] == first)
             continue;
-        tbp_ledger_count(&b->host->ledger, TBP_LEDGER_REPAIR_SUBPROCESS, 1, TBP_NO_OFFSET);
         add_plane(b, hosts[i], pid + (uint32_t)k++);
     }
     if (!add_devices(b, tbp_is_gpu_plane, false) && !add_devices(b, tbp_is_tpu_plane, false))
@@ -339,7 +338,6 @@ int tbp_trace_build(struct tbp_session *s, uint32_t host, enum tbp_trace_view vi
         add_static_planes(&b);
     else
         add_stream_planes(&b);
-    if (b.n_moved)
-        tbp_ledger_count(&b.host->ledger, TBP_LEDGER_REPAIR_EPOCH, b.n_moved, TBP_NO_OFFSET);
+    tbp_session_count(s, host, TBP_LEDGER_REPAIR_EPOCH, b.n_moved);
     return TBP_OK;
 }

@@ -431,7 +431,8 @@ static void find_limit(struct document *d, size_t most) {
     share_limit(d, left);
 }
 
-static void apply_cap(struct document *d, struct tbp_ledger *ledger) {
+/* Returns how many events are left out. */
+static size_t apply_cap(struct document *d) {
     uint64_t most = EVENTS_MAX;
     const char *value = getenv(EVENTS_MAX_VARIABLE);
     if (value && !tbp_str_to_u64(tbp_str_c(value), &most))
@@ -440,7 +441,7 @@ static void apply_cap(struct document *d, struct tbp_ledger *ledger) {
     for (size_t k = 0; k < d->pieces.n; k++)
         n += d->pieces.at[k].to - d->pieces.at[k].from;
     if (n <= most)
-        return;
+        return 0;
     size_t left_out = 0;
     for (size_t k = 0; k < d->pieces.n; k++) {
         const struct piece *p = &d->pieces.at[k];
@@ -449,12 +450,12 @@ static void apply_cap(struct document *d, struct tbp_ledger *ledger) {
             left_out += tbp_trace_is_left_out(l, i);
     }
     if (n - left_out <= most)
-        return;
-    tbp_ledger_count(ledger, TBP_LEDGER_VIEW_CAP, n - left_out - most, TBP_NO_OFFSET);
+        return 0;
     if (most == 0)
         d->pieces.n = 0;
     else
         find_limit(d, most);
+    return n - left_out - most;
 }
 
 /* ---- the document ---- */
@@ -544,7 +545,7 @@ static int write_trace(struct tbp_session *s, const struct tbp_request *r, struc
         for (uint32_t i = 0; i < trace.n_planes; i++)
             for (uint32_t k = 0; k < trace.planes[i].n_lines; k++)
                 add_pieces(&d, i, k);
-        apply_cap(&d, &tbp_session_host(s, host, err)->ledger);
+        tbp_session_count(s, host, TBP_LEDGER_VIEW_CAP, apply_cap(&d));
         status = write_document(&d, tbp_session_pool(s), out, err);
     }
     tbp_vec_release(&d.pieces);

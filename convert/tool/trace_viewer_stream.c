@@ -105,15 +105,13 @@ static void escape_names(struct tbp_stream_host *h) {
     tbp_escaper_release(&e);
 }
 
+/* Serials beyond a byte are lost officially. */
 static void count_lost(struct tbp_session *s, uint32_t host, const struct tbp_trace_index *x) {
-    size_t beyond = 0;
-    for (size_t k = 0; k < x->n_tracks; k++)
+    size_t lost = 0;
+    for (size_t k = 0; k < x->n_tracks && !x->keeps_all; k++)
         for (size_t i = 0; i < x->tracks[k].n; i++)
-            beyond += x->tracks[k].serial[i] >= TBP_SERIALS;
-    struct tbp_host *h = tbp_session_host(s, host, NULL);
-    if (beyond && h)
-        tbp_ledger_count(&h->ledger, x->keeps_all ? TBP_LEDGER_REPAIR_SUB_NS : TBP_LEDGER_VIEW_CAP,
-                         beyond, TBP_NO_OFFSET);
+            lost += x->tracks[k].serial[i] >= TBP_SERIALS;
+    tbp_session_count(s, host, TBP_LEDGER_VIEW_CAP, lost);
 }
 
 /* position: of the host in the request, from 1. */
