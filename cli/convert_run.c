@@ -93,10 +93,9 @@ static int write_page(struct host_state *h, size_t i, struct tbp_error *err) {
 
 static struct tbp_receipt_facts facts_of(const struct run_state *run, const struct tbp_host *host,
                                          const struct tbp_run_file *file) {
-    const char *slash = strrchr(file->path, '/');
     return (struct tbp_receipt_facts){
         .version = TBP_STR(TBP_VERSION),
-        .input = tbp_str_c(slash ? slash + 1 : file->path),
+        .input = tbp_str_c(file->label),
         .format = tbp_str_c(tbp_host_format(host)),
         .semantics = tbp_str_c(tbp_semantics_choices[run->job->semantics]),
         .input_bytes = host->input.size,

@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "base/sort.h"
+#include "cli/spool_input.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -87,7 +88,8 @@ static void collect_hosts(struct tbp_run *run, struct tbp_arena *arena,
         /* "h.xplane.pb" sorts right before "h.xplane.pb.gz": the plain one serves */
         if (run->n_hosts && tbp_str_eq(run->hosts[run->n_hosts - 1].host, host))
             continue;
-        *add_host(run, arena) = (struct tbp_run_file){host, e->path, (uint64_t)e->st.st_size};
+        *add_host(run, arena) =
+            (struct tbp_run_file){host, e->path, e->name, (uint64_t)e->st.st_size};
     }
 }
 
@@ -187,15 +189,16 @@ static struct tbp_str name_before_dot(const char *name, struct tbp_arena *arena)
     return tbp_arena_str(arena, tbp_str_sub(tbp_str_c(name), 0, *name ? n : 0));
 }
 
+/* path names the run, bytes is where it is read from. */
 static void add_file(struct tbp_runs *runs, struct tbp_arena *arena, const char *path,
-                     uint64_t size_bytes) {
+                     const char *bytes, uint64_t size_bytes) {
     struct tbp_run run = {.below = ""};
     struct tbp_str host = tbp_str_c(base_name(path));
     if (strcmp(path, "-") == 0)
         host = TBP_STR("stdin");
     else if (!host_of(base_name(path), arena, &host))
         host = name_before_dot(base_name(path), arena);
-    *add_host(&run, arena) = (struct tbp_run_file){host, path, size_bytes};
+    *add_host(&run, arena) = (struct tbp_run_file){host, bytes, base_name(path), size_bytes};
     const char *name = base_name(path);
     char *folder = tbp_arena_printf(arena, "%.*s", (int)(name - path), path);
     describe_folder(&run, arena, *folder ? folder : ".");
@@ -204,18 +207,27 @@ static void add_file(struct tbp_runs *runs, struct tbp_arena *arena, const char 
     *tbp_vec_push(&runs->list) = run;
 }
 
+static int add_stream(struct tbp_runs *runs, struct tbp_arena *arena, const char *path,
+                      struct tbp_error *err) {
+    const char *copy;
+    int status = tbp_spool_input(&copy, arena, path, err);
+    if (!status)
+        add_file(runs, arena, path, copy, 0);
+    return status;
+}
+
 int tbp_find_runs(struct tbp_runs *runs, struct tbp_arena *arena, const char *input,
                   struct tbp_error *err) {
     struct stat st;
-    if (strcmp(input, "-") == 0) {
-        add_file(runs, arena, input, 0);
-        return TBP_OK;
-    }
+    if (strcmp(input, "-") == 0)
+        return add_stream(runs, arena, input, err);
     if (stat(input, &st) != 0)
         return tbp_fail_errno(err, errno == ENOENT || errno == ENOTDIR ? TBP_E_NOT_FOUND : TBP_E_IO,
                               "opening '%s' failed", input);
-    if (!S_ISDIR(st.st_mode)) {
-        add_file(runs, arena, input, S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0);
+    if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+        return add_stream(runs, arena, input, err);
+    if (S_ISREG(st.st_mode)) {
+        add_file(runs, arena, input, input, (uint64_t)st.st_size);
         return TBP_OK;
     }
     char *root = tbp_arena_printf(arena, "%s", input);

@@ -18,7 +18,8 @@
 
 struct tbp_run_file {
     struct tbp_str host; /* file name without .xplane.pb; NUL-terminated */
-    const char *path;
+    const char *path;    /* where it is read from */
+    const char *label;   /* its own file name, for receipts */
     uint64_t size_bytes; /* on disk; 0 if not known */
 };
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Copies a stream into an unlinked temporary file and names it through /dev/fd.
+ */
+#include "cli/spool_input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CHUNK = 64 * 1024 };
+
+static int copy_stream(int from, FILE *to, const char *path, struct tbp_error *err) {
+    char chunk[CHUNK];
+    for (;;) {
+        ssize_t n = read(from, chunk, sizeof chunk);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return tbp_fail_errno(err, TBP_E_IO, "cannot read '%s'", path);
+        if (n == 0)
+            break;
+        if (fwrite(chunk, 1, (size_t)n, to) != (size_t)n)
+            return tbp_fail_errno(err, TBP_E_IO, "cannot keep a copy of '%s'", path);
+    }
+    return fflush(to) == 0 ? TBP_OK
+                           : tbp_fail_errno(err, TBP_E_IO, "cannot keep a copy of '%s'", path);
+}
+
+int tbp_spool_input(const char **copy, struct tbp_arena *arena, const char *path,
+                    struct tbp_error *err) {
+    bool is_stdin = strcmp(path, "-") == 0;
+    int from = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (from < 0)
+        return tbp_fail_errno(err, TBP_E_IO, "cannot open '%s'", path);
+    FILE *file = tmpfile(); /* stays open: it is the copy */
+    int status = file
+                     ? copy_stream(from, file, path, err)
+                     : tbp_fail_errno(err, TBP_E_IO, "cannot make a temporary file for '%s'", path);
+    if (!is_stdin)
+        close(from);
+    if (status)
+        return status;
+    *copy = tbp_arena_printf(arena, "/dev/fd/%d", fileno(file));
+    return TBP_OK;
+}

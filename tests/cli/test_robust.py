@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad surroundings: full disk, unreadable files, foreign files in the way, inputs that are no profiles."""
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+from support import SAMPLE, SAMPLE_RUN, TBPROF, TWO_HOSTS, Case, sums
+
+NOBODY = 65534
+
+
+def can_mount():
+    r = subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True)
+    return r.returncode == 0
+
+
+class Robust(Case):
+    def check_failure(self, result, code, *words):
+        self.assertEqual(result.returncode, code, result.stderr)
+        for word in words:
+            self.assertIn(word.lower(), result.stderr.lower())
+
+    def test_full_disk(self):
+        if not shutil.which("unshare") or not can_mount():
+            self.skipTest("no right to mount a small tmpfs here")
+        disk = self.path("disk")
+        os.mkdir(disk)
+        # a first conversion fits; a second one, of another run, does not: the first must stay as it is
+        script = f"""
+            mount -t tmpfs -o size=700k none '{disk}' || exit 99
+            '{TBPROF}' convert -q -o '{disk}/log' '{SAMPLE}' || exit 98
+            (cd '{disk}' && find . -type f | sort | xargs sha256sum) > '{self.path("before")}'
+            '{TBPROF}' convert -q -o '{disk}/log' '{TWO_HOSTS}' --semantics official --for all; code=$?
+            (cd '{disk}' && find . -type f | grep '{os.path.basename(SAMPLE_RUN)}\\|tfevents' | sort | xargs sha256sum) \\
+                > '{self.path("after")}'
+            find '{disk}' -name '*.tmp' > '{self.path("left")}'
+            exit $code"""
+        r = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True)
+        self.check_failure(r, 2, "no space left on device")
+        with open(self.path("before")) as a, open(self.path("after")) as b, open(self.path("left")) as c:
+            self.assertEqual(a.read(), b.read())
+            self.assertEqual(c.read(), "")
+
+    def test_unreadable_file_and_folder(self):
+        if os.getuid() != 0:
+            self.skipTest("needs root to become someone with fewer rights")
+        os.chmod(self.tmp, 0o755)
+        shutil.copy(SAMPLE, self.path("locked.xplane.pb"))
+        os.chmod(self.path("locked.xplane.pb"), 0)
+        os.mkdir(self.path("folder"), 0o700)
+        program = shutil.copy(TBPROF, self.path("tbprof"))
+        os.chmod(program, 0o755)
+        os.mkdir(self.path("readable"), 0o755)
+        shutil.copy(SAMPLE, self.path("readable", "h.xplane.pb"))
+        for args in (["info", self.path("locked.xplane.pb")], ["info", self.path("folder")],
+                     ["convert", self.path("locked.xplane.pb"), "-o", "/tmp/tbprof-nothing"],
+                     ["convert", self.path("readable", "h.xplane.pb"), "-o", self.path("folder", "x")]):
+            r = subprocess.run([program, *args], capture_output=True, text=True, user=NOBODY, group=NOBODY, cwd="/")
+            self.check_failure(r, 2, "permission denied", self.tmp)
+
+    def test_inputs_that_are_no_profiles(self):
+        for name, data, code in (("text.xplane.pb", b"Hello, this is a plain text.\n" * 9, 1),
+                                 ("zeros.xplane.pb", bytes(5000), 1),
+                                 ("page.xplane.pb", b"<html><body>404</body></html>", 1)):
+            path = self.path(name)
+            with open(path, "wb") as f:
+                f.write(data)
+            r = self.expect(code, "convert", "-o", self.path("log"), path)
+            self.assertIn(path, r.stderr)
+            self.assertEqual(self.expect(code, "tool", "overview_page", path).stdout, "")
+
+    def test_empty_file_is_an_empty_profile(self):
+        open(self.path("e.xplane.pb"), "w").close()
+        self.expect(0, "convert", "-o", self.path("log"), self.path("e.xplane.pb"))
+        json.loads(self.expect(0, "tool", "overview_page", self.path("log")).stdout)
+
+    def test_damaged_host_does_not_keep_the_others_back(self):
+        folder = self.path("in", "plugins", "profile", "r")
+        os.makedirs(folder)
+        shutil.copy(SAMPLE, os.path.join(folder, "good.xplane.pb"))
+        with open(os.path.join(folder, "bad.xplane.pb"), "wb") as f:
+            f.write(b"no profile at all, but a sentence")
+        r = self.expect(1, "convert", "-o", self.path("log"), self.path("in"))
+        self.assertIn("bad.xplane.pb", r.stderr)
+        names = os.listdir(self.path("log", "plugins", "profile", "r"))
+        self.assertIn("good.overview_page.json", names)
+        self.assertFalse([n for n in names if n.startswith("bad.")])
+
+    def test_foreign_receipt_stops_the_conversion(self):
+        folder = self.path("log", "plugins", "profile", os.path.basename(SAMPLE_RUN))
+        os.makedirs(folder)
+        with open(os.path.join(folder, "worker0.tbprof.json"), "w") as f:
+            f.write("my own notes")
+        before = sums(self.path("log"))
+        r = self.expect(2, "convert", "-o", self.path("log"), SAMPLE)
+        self.assertIn("worker0.tbprof.json", r.stderr)
+        self.assertEqual(sums(self.path("log")), before)
+
+    def test_output_folder_that_is_a_file(self):
+        open(self.path("log"), "w").close()
+        self.assertIn(self.path("log"), self.expect(2, "convert", "-o", self.path("log"), SAMPLE).stderr)
+
+    def test_pipe_as_input(self):
+        os.mkfifo(self.path("pipe"))
+        feeder = subprocess.Popen(["sh", "-c", f"cat '{SAMPLE}' > '{self.path('pipe')}'"])
+        r = self.expect(0, "info", "--json", self.path("pipe"))
+        feeder.wait(timeout=60)
+        self.assertEqual(json.loads(r.stdout)["runs"][0]["hosts"][0]["events"], 2621)
+
+    def test_closed_reader_ends_it_quietly(self):
+        r = subprocess.run(f"'{TBPROF}' tool trace_viewer '{SAMPLE}' | head -c 10", shell=True, capture_output=True)
+        self.assertEqual((r.returncode, r.stderr), (0, b""))
+
+
+if __name__ == "__main__":
+    unittest.main()
