@@ -24,6 +24,7 @@ from tbprof import guard
 
 KNOWN = ((2, 11, 2), (2, 24, 2))  # first, last
 FIRST_UNNESTED = (2, 19, 6)  # older pages want the older dialect
+FIRST_PLAIN_NAMES = (2, 19, 1)  # before, names of tools end with ^
 FIRST_PACKED = (2, 15, 0)  # older plugins answer without gzip
 PACKAGES = ("xprof", "tensorboard_plugin_profile")
 DISTRIBUTIONS = {"xprof": "xprof", "tensorboard_plugin_profile": "tensorboard-plugin-profile"}
@@ -162,6 +163,22 @@ def replace_function(official):
         return body, "application/json"
 
     raw.xspace_to_tool_data = xspace_to_tool_data
+    _complete_names(raw, "^" if official.version < FIRST_PLAIN_NAMES else "")
+
+
+def _complete_names(raw, mark):
+    """Some releases offer no page at all when a run has no programs (2.19.5): then ours, at least."""
+    original = raw.xspace_to_tool_names
+
+    @functools.wraps(original)
+    def xspace_to_tool_names(xspace_paths):
+        names = original(xspace_paths)
+        if not names:
+            body = _answer(xspace_paths, "tool_names", None, False) or b""
+            names = [name + mark for name in body.decode("ascii").split(",") if name]
+        return names
+
+    raw.xspace_to_tool_names = xspace_to_tool_names
 
 
 # ---- answers ----
