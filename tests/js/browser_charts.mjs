@@ -270,6 +270,13 @@ const checks = {
     );
     await page.mouse.click(box.x + 350, box.y + 200, { button: 'right' });
     assert.deepEqual(await axis(), before);
+    await page.mouse.move(box.x + 300, box.y + 150);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 400, box.y + 250, { steps: 4 });
+    await page.mouse.up();
+    await page.locator('#memory text', { hasText: 'Reset zoom' }).click();
+    assert.deepEqual(await axis(), before);
+    assert.equal(await page.locator('#memory text', { hasText: 'Reset zoom' }).count(), 0);
     assert.equal((await heardOf('memory', 'ready')).length, 1, 'no page hears of zooming');
   },
 

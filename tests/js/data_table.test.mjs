@@ -84,6 +84,8 @@ test('wrong indexes throw and say what is allowed', () => {
   );
   assert.throws(() => t.getColumnLabel('nobody'), /Invalid column id "nobody"/);
   assert.throws(() => new DataTable().getValue(0, 0), /Table has no rows\./);
+  assert.throws(() => t.setProperty(3, 0, 'style', ''), /Invalid row index 3/);
+  new DataTable({ cols: [{ type: 'string' }] }).setProperty(0, 0, 'style', 'width: 30%');
 });
 
 test('a row must fit the columns in number and type', () => {

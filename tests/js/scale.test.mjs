@@ -233,6 +233,7 @@ test('colours are read, and made visible on the page', () => {
   assert.equal(color.parse('rgba(0,0,0,0)'), null);
   assert.equal(color.luminance([255, 255, 255]), 1);
   assert.equal(color.visible('#000000', false), '#000000');
+  assert.equal(color.visible('0067A5', false), '#0067A5');
   assert.equal(color.visible('#000000', true), 'rgb(115, 115, 115)');
   assert.equal(color.visible('#ffffff', false), 'rgb(191, 191, 191)');
   assert.equal(color.textOn('#ffff00'), '#1b1b1f');

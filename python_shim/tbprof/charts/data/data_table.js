@@ -159,7 +159,9 @@ tbc.define(
         this.rows_[this.rowAt(row)].p = all || {};
       }
 
+      /** Pages dress the first row without asking whether there is one. */
       setProperty(row, column, name, value) {
+        if (!this.rows_.length) return;
         const cell = this.cell_(row, column);
         cell.p = Object.assign({}, cell.p);
         cell.p[name] = value;

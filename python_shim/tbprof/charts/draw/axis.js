@@ -175,11 +175,12 @@ tbc.define(
     /** The pixels that texts and title of an axis take outside the plot. */
     function needed(axis) {
       const shown = axis.textPosition !== 'none' && axis.textPosition !== 'in';
-      const title = axis.title ? axis.titleFont.size + 8 : 0;
       if (axis.across) {
         const slant = axis.slant ? Math.min(axis.slantHeight, 90) : 0;
-        return (shown ? (slant || axis.font.size) + GAP + 3 : 4) + title;
+        const below = axis.title ? axis.titleFont.size + 6 : 0;
+        return (shown ? (slant || axis.font.size) + GAP + 1 : 4) + below;
       }
+      const title = axis.title ? axis.titleFont.size + 8 : 0;
       const widest = shown
         ? axis.ticks.reduce((most, t) => Math.max(most, svg.width(t.text, axis.font)), 0)
         : 0;
@@ -303,7 +304,7 @@ tbc.define(
             class: 'tbc-muted',
             'text-anchor': 'middle',
             x: svg.round(area.x + area.width / 2),
-            y: svg.round(area.y + area.height + needed(axis) - 4),
+            y: svg.round(area.y + area.height + needed(axis) - 3),
           },
           axis.title
         );

@@ -63,8 +63,14 @@ tbc.define('color', [], function () {
     return 'rgb(' + part.join(', ') + ')';
   }
 
+  /** Pages may leave the # of a colour out, which CSS does not know. */
+  function css(text) {
+    return /^([0-9a-f]{3}|[0-9a-f]{6})$/i.test(text) ? '#' + text : text;
+  }
+
   /** The colour itself, or a lighter (darker) one when it would vanish on a dark (light) page. */
-  function visible(text, dark) {
+  function visible(given, dark) {
+    const text = css(given);
     const rgb = parse(text);
     if (!rgb) return text;
     const light = luminance(rgb);

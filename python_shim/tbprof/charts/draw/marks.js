@@ -203,7 +203,7 @@ tbc.define('marks', ['svg', 'model'], function (svg, model) {
     for (const piece of pieces(m, frame, s, s.high, options.interpolateNulls)) {
       const top = step ? stepped(piece, frame) : thin(piece);
       if (fill) areaBelow(g, m, frame, s, piece, top, step);
-      if ((s.lineWidth > 0 && piece.length > 1) || step)
+      if (s.lineWidth > 0 && (piece.length > 1 || step) && !isFlat(s))
         svg.element('path', Object.assign({ d: pathOf(top) }, strokeOf(s)), g);
       if (piece.length === 1 && s.lineWidth > 0 && !step)
         point(g, piece[0], Object.assign({}, s, { pointSize: 6 }), 1);
@@ -211,6 +211,11 @@ tbc.define('marks', ['svg', 'model'], function (svg, model) {
     }
     if (s.pointSize > 0 && s.pointsVisible) found.forEach((p) => point(g, p, s, 1));
     return found;
+  }
+
+  /** A layer of zeros only would hide the line of the layer below it. */
+  function isFlat(s) {
+    return s.stacked && s.index > 0 && s.high.every((value, row) => value === s.low[row]);
   }
 
   function areaBelow(g, m, frame, s, piece, top, step) {

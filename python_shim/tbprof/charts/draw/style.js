@@ -6,13 +6,13 @@
 tbc.define('style', [], function () {
   const CSS = `
 .tbc {
-  --tbc-text: #3c4043; --tbc-muted: #6b7280; --tbc-grid: #e5e7eb; --tbc-minor: #f3f4f6;
+  --tbc-text: #3c4043; --tbc-muted: #6b7280; --tbc-grid: #e5e7eb;
   --tbc-base: #9aa0a6; --tbc-surface: #ffffff; --tbc-raised: #ffffff; --tbc-border: #d8dce1;
   --tbc-hover: rgba(60, 100, 180, .07); --tbc-selected: rgba(26, 115, 232, .16);
   --tbc-accent: #1a73e8; --tbc-shadow: 0 2px 10px rgba(20, 24, 33, .18); --tbc-stripe: #f8f9fb;
 }
 .tbc-dark {
-  --tbc-text: #e3e5e8; --tbc-muted: #a3a9b3; --tbc-grid: #3b4048; --tbc-minor: #2c3036;
+  --tbc-text: #e3e5e8; --tbc-muted: #a3a9b3; --tbc-grid: #3b4048;
   --tbc-base: #7d848f; --tbc-surface: #1f2125; --tbc-raised: #2b2e34; --tbc-border: #454a53;
   --tbc-hover: rgba(150, 180, 255, .10); --tbc-selected: rgba(120, 170, 255, .24);
   --tbc-accent: #8ab4f8; --tbc-shadow: 0 2px 12px rgba(0, 0, 0, .55); --tbc-stripe: #26292e;
@@ -26,7 +26,6 @@ tbc.define('style', [], function () {
 .tbc-chart svg text { fill: var(--tbc-text); }
 .tbc-chart svg text.tbc-muted { fill: var(--tbc-muted); }
 .tbc-grid { stroke: var(--tbc-grid); shape-rendering: crispEdges; }
-.tbc-minor { stroke: var(--tbc-minor); shape-rendering: crispEdges; }
 .tbc-base { stroke: var(--tbc-base); shape-rendering: crispEdges; }
 .tbc-series { transition: opacity .12s; }
 .tbc-dim { opacity: .22; }
@@ -38,7 +37,6 @@ tbc.define('style', [], function () {
 .tbc-hit { pointer-events: none; }
 .tbc-ring { fill: none; stroke: var(--tbc-text); stroke-opacity: .75; pointer-events: none; }
 .tbc-dot { stroke: var(--tbc-surface); stroke-width: 1.5; pointer-events: none; }
-.tbc-rule { stroke: var(--tbc-base); stroke-dasharray: 3 3; pointer-events: none; }
 .tbc-zoom {
   fill: var(--tbc-accent); fill-opacity: .13; stroke: var(--tbc-accent); stroke-opacity: .6;
 }
@@ -51,7 +49,7 @@ tbc.define('style', [], function () {
   pointer-events: none; overflow-wrap: anywhere;
 }
 .tbc-tip.tbc-stay { pointer-events: auto; max-height: 70vh; overflow: auto; }
-.tbc-tip.tbc-html { padding: 2px 4px; }
+.tbc-tip.tbc-html { padding: 5px 8px; }
 .tbc-tip-text { white-space: pre-line; }
 .tbc-tip-head { font-weight: 600; margin-bottom: 2px; }
 .tbc-tip-row { display: flex; align-items: baseline; gap: 6px; }
@@ -67,19 +65,20 @@ tbc.define('style', [], function () {
 }
 .tbc-scroll > table > thead > tr > th { box-shadow: inset 0 -1px 0 var(--tbc-border); }
 :where(.tbc-head) {
-  display: block; width: 100%; box-sizing: border-box; margin: 0; padding: 7px 8px; border: 0;
+  display: block; position: relative; width: 100%; box-sizing: border-box; margin: 0;
+  padding: 7px 9px; border: 0;
   background: none; color: inherit; font: inherit; text-align: inherit;
 }
 button.tbc-head { cursor: pointer; }
 button.tbc-head:hover { color: var(--tbc-accent); }
 button.tbc-head:focus-visible { outline: 2px solid var(--tbc-accent); outline-offset: -2px; }
-.tbc-arrow { display: inline-block; width: 11px; text-align: right; font-size: 9px; opacity: 0; }
+.tbc-arrow { position: absolute; margin: 5px 0 0 1px; font-size: 8px; line-height: 1; opacity: 0; }
 button.tbc-head:hover .tbc-arrow, button.tbc-head:focus-visible .tbc-arrow { opacity: .45; }
 th[aria-sort=ascending] .tbc-arrow, th[aria-sort=descending] .tbc-arrow {
   opacity: 1 !important; color: var(--tbc-accent);
 }
 :where(.tbc-scroll > table > tbody > tr > td) {
-  padding: 5px 8px; border-bottom: 1px solid var(--tbc-grid); vertical-align: top;
+  padding: 5px 9px; border-bottom: 1px solid var(--tbc-grid); vertical-align: top;
 }
 :where(.tbc-num) { text-align: right; font-variant-numeric: tabular-nums; }
 :where(.tbc-bool) { text-align: center; }
@@ -113,8 +112,9 @@ th[aria-sort=ascending] .tbc-arrow, th[aria-sort=descending] .tbc-arrow {
 .tbc-pager button[aria-current=page] { background: var(--tbc-selected); font-weight: 600; }
 .tbc-pager span { padding: 0 8px; }
 .tbc-org { overflow: auto; }
-.tbc-org-box { fill: var(--tbc-raised); stroke: var(--tbc-border); }
 .tbc-org-link { fill: none; stroke: var(--tbc-base); }
+.tbc-org-trial { position: absolute; visibility: hidden; }
+.tbc-org-trial .tbc-org-node { height: auto; }
 .tbc-org-node {
   box-sizing: border-box; height: 100%; display: flex; flex-direction: column;
   justify-content: center; padding: 4px 8px; border: 1px solid var(--tbc-border);
@@ -122,11 +122,9 @@ th[aria-sort=ascending] .tbc-arrow, th[aria-sort=descending] .tbc-arrow {
   font-size: 12px; line-height: 1.35; overflow-wrap: anywhere;
 }
 .tbc-org-node[aria-selected=true] { outline: 2px solid var(--tbc-accent); }
-.tbc-hidden {
-  position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
-  white-space: nowrap;
+@media (prefers-reduced-motion: reduce) {
+  .tbc-series, .tbc-slice { transition: none; }
 }
-@media (prefers-reduced-motion: reduce) { .tbc-series, .tbc-slice { transition: none; }
 `;
   return { CSS: CSS };
 });

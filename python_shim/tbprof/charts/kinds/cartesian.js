@@ -54,7 +54,20 @@ tbc.define(
         this.drawHead_(node, frame, head, text);
         this.layer_ = hoverLayer.create(this, node, items);
         this.drawLegend_(node, legend, entries, size);
+        if (this.zoom_.domain || this.zoom_.value) this.drawReset_(node, frame.area, text);
         this.showSelection_();
+      }
+
+      /** The way back from a zoom, for those who do not know the right click. */
+      drawReset_(node, area, text) {
+        const place = { x: area.x + area.width - 6, y: area.y + 14, 'text-anchor': 'end' };
+        const attributes = Object.assign({ class: 'tbc-legend-page', role: 'button' }, place);
+        const button = svg.text(node, 'Reset zoom', text, attributes);
+        button.addEventListener('pointerdown', (event) => event.stopPropagation());
+        button.addEventListener('click', (event) => {
+          event.stopPropagation();
+          this.zoomTo_(null, null);
+        });
       }
 
       createSvg_(root, size) {

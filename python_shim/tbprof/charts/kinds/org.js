@@ -6,7 +6,8 @@
  * does not exist, makes a root.
  */
 tbc.define('org', ['chart', 'svg', 'sanitize'], function (base, svg, sanitize) {
-  const SIZES = { small: [110, 44], medium: [160, 64], large: [210, 84] };
+  const WIDTHS = { small: 120, medium: 170, large: 230 };
+  const LEAST_HEIGHT = 44;
   const GAP = { x: 14, y: 26 };
   const PAD = 6;
 
@@ -66,60 +67,66 @@ tbc.define('org', ['chart', 'svg', 'sanitize'], function (base, svg, sanitize) {
     return extent;
   }
 
+  function link(node, n, width) {
+    const from = { x: n.parent.x + width / 2, y: n.parent.y + n.parent.height };
+    const to = { x: n.x + width / 2, y: n.y };
+    const middle = to.y - GAP.y / 2;
+    const d = 'M' + from.x + ',' + from.y + 'V' + middle + 'H' + to.x + 'V' + to.y;
+    svg.element('path', { class: 'tbc-org-link', d: d }, node);
+  }
+
   class OrgChart extends base.Chart {
     resized() {}
 
     render(root) {
-      const [width, height] = SIZES[this.options_.size] || SIZES.medium;
+      const width = WIDTHS[this.options_.size] || WIDTHS.medium;
       this.nodes_ = nodesOf(this.data_);
       const extent = place(this.nodes_);
       root.classList.add('tbc-chart', 'tbc-org');
-      const size = {
-        width: extent.columns * (width + GAP.x) - GAP.x + 2 * PAD,
-        height: extent.levels * (height + GAP.y) - GAP.y + 2 * PAD,
-      };
-      const node = svg.element(
-        'svg',
-        { width: Math.max(1, size.width), height: Math.max(1, size.height), role: 'tree' },
-        root
-      );
+      const tops = this.levelTops_(root, extent.levels, width);
+      const node = svg.element('svg', { role: 'tree' }, root);
+      node.setAttribute('width', Math.max(1, extent.columns * (width + GAP.x) - GAP.x + 2 * PAD));
+      node.setAttribute('height', Math.max(1, tops[extent.levels] - GAP.y + PAD));
       for (const n of this.nodes_) {
         n.x = PAD + n.column * (width + GAP.x);
-        n.y = PAD + n.level * (height + GAP.y);
+        n.y = tops[n.level];
+        n.height = tops[n.level + 1] - GAP.y - n.y;
       }
-      this.nodes_.forEach((n) => n.parent && this.link_(node, n, width, height));
-      this.nodes_.forEach((n) => this.box_(node, n, width, height));
+      this.nodes_.forEach((n) => n.parent && link(node, n, width));
+      this.nodes_.forEach((n) => {
+        const size = { x: n.x, y: n.y, width: width, height: n.height };
+        svg.element('foreignObject', size, node).appendChild(n.box);
+      });
       this.showSelection_();
     }
 
-    link_(node, n, width, height) {
-      const from = { x: n.parent.x + width / 2, y: n.parent.y + height };
-      const to = { x: n.x + width / 2, y: n.y };
-      const middle = (from.y + to.y) / 2;
-      svg.element(
-        'path',
-        {
-          class: 'tbc-org-link',
-          d: 'M' + from.x + ',' + from.y + 'V' + middle + 'H' + to.x + 'V' + to.y,
-        },
-        node
-      );
+    /** Makes the boxes and measures them; a level is as high as its highest box. */
+    levelTops_(root, levels, width) {
+      const trial = svg.html('div', 'tbc-org-trial', root);
+      trial.style.width = width + 'px';
+      const heights = new Array(levels).fill(LEAST_HEIGHT);
+      for (const n of this.nodes_) {
+        n.box = this.box_(n);
+        trial.appendChild(n.box);
+        n.box.style.cssText = n.style || '';
+      }
+      for (const n of this.nodes_) {
+        heights[n.level] = Math.max(heights[n.level], n.box.offsetHeight);
+      }
+      trial.remove();
+      const tops = [PAD];
+      heights.forEach((height, level) => tops.push(tops[level] + height + GAP.y));
+      return tops;
     }
 
-    box_(node, n, width, height) {
-      const frame = svg.element(
-        'foreignObject',
-        { x: n.x, y: n.y, width: width, height: height },
-        node
-      );
-      const box = svg.html('div', 'tbc-org-node ' + (this.options_.nodeClass || ''), frame);
+    box_(n) {
+      const box = svg.html('div', 'tbc-org-node ' + (this.options_.nodeClass || ''));
       box.setAttribute('role', 'treeitem');
       box.setAttribute('aria-level', n.level + 1);
       box.tabIndex = 0;
       if (this.options_.allowHtml) sanitize.setHtml(box, n.text);
       else box.textContent = n.text;
       if (n.tip) box.title = n.tip;
-      n.box = box;
       const choose = () => this.select_({ row: n.row, column: null });
       box.addEventListener('click', choose);
       box.addEventListener('keydown', (event) => {
@@ -127,6 +134,7 @@ tbc.define('org', ['chart', 'svg', 'sanitize'], function (base, svg, sanitize) {
       });
       box.addEventListener('mouseenter', () => this.trigger_('onmouseover', { row: n.row }));
       box.addEventListener('mouseleave', () => this.trigger_('onmouseout', { row: n.row }));
+      return box;
     }
 
     showSelection_() {

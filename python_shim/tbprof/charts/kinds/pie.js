@@ -194,11 +194,13 @@ tbc.define(
 
       drawTitle_(node, places) {
         if (!places.title) return;
+        const c = places.circle; // the title stands close above what is drawn
+        const gap = (c.height - Math.min(c.width, c.height)) / 2;
         svg.text(
           node,
           svg.fit(places.title, places.titleFont, this.size().width - 8),
           places.titleFont,
-          { x: places.area.x, y: places.area.y - 8, class: 'tbc-title' },
+          { x: places.area.x, y: places.area.y - 8 + gap * 0.7, class: 'tbc-title' },
           places.title
         );
       }

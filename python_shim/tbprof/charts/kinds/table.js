@@ -123,7 +123,7 @@ tbc.define('table', ['chart', 'svg', 'sanitize'], function (base, svg, sanitize)
         const text = this.data_.getFormattedValue(row, c);
         return Math.max(most, (/</.test(text) ? text.replace(/<[^>]*>/g, '') : text).length);
       }, 0);
-      return 'calc(' + Math.min(longest, longest > LONG ? 44 : 30) + 'ch + 18px)';
+      return 'calc(' + (Math.min(longest, longest > LONG ? 44 : 30) + 0.7) + 'ch + 18px)';
     }
 
     sortBy_(c) {
