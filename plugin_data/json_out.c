@@ -122,10 +122,10 @@ static bool is_escaped(uint32_t code, enum tbp_json_escape how) {
 }
 
 void tbp_json_text(struct tbp_json *j, struct tbp_str s, enum tbp_json_escape how) {
-    const uint8_t *p = (const uint8_t *)s.p, *end = p + s.n, *copied = p,
-                  mask = (uint8_t)(1 << how);
     if (s.n == 0)
         return;
+    const uint8_t *p = (const uint8_t *)s.p, *end = p + s.n, *copied = p,
+                  mask = (uint8_t)(1 << how);
     while (p < end) {
         if (!(special[*p] & mask)) {
             ++p;

@@ -85,7 +85,7 @@ enum { PATCHED_LENGTH = 5 };
 static uint8_t *room(struct tbp_wire_out *o, size_t n) {
     if (o->n + n > o->cap)
         o->at = tbp_vec_grow_bytes(o->at, &o->cap, o->n + n, 1);
-    uint8_t *p = o->at + o->n;
+    uint8_t *p = o->at ? o->at + o->n : NULL; /* no room was asked for yet */
     o->n += n;
     return p;
 }

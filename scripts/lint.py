@@ -141,15 +141,21 @@ def check_functions(path, code, report):
             deepest = max(deepest, depth)
 
 
+def listed_by_git():
+    try:
+        out = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True)
+    except OSError:
+        return []  # no git here
+    return out.stdout.split("\n") if out.returncode == 0 else []
+
+
 def sources():
-    out = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True)
-    if out.returncode == 0:
-        return sorted(set(out.stdout.split("\n")) - {""})
-    found = []  # an unpacked archive
-    for folder, names, files in os.walk(ROOT):
-        names[:] = [n for n in names if n not in ("build", ".git")]
-        found += [os.path.relpath(os.path.join(folder, f), ROOT) for f in files]
-    return sorted(found)
+    found = listed_by_git()
+    if not found:  # an unpacked archive
+        for folder, names, files in os.walk(ROOT):
+            names[:] = [n for n in names if n not in ("build", ".git", ".demo", "logdir", "__pycache__")]
+            found += [os.path.relpath(os.path.join(folder, f), ROOT) for f in files]
+    return sorted(set(found) - {""})
 
 
 def main():

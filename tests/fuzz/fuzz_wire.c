@@ -22,14 +22,16 @@ static void check_round_trip(const struct tbp_wire_field *f) {
     struct tbp_wire_out out = {0};
     struct tbp_wire_field again;
     write_field(&out, f);
+    if (out.n == 0)
+        return; /* fields of 32 bits are only read */
     struct tbp_wire w = tbp_wire_of(out.at, out.n);
-    if (out.n && (tbp_wire_next(&w, &again) != 1 || again.number != f->number ||
-                  again.type != f->type || w.at != w.end))
-        abort();
-    if (out.n && f->type != TBP_WIRE_BYTES && again.value != f->value)
-        abort();
-    if (out.n && f->type == TBP_WIRE_BYTES &&
-        !tbp_str_eq(tbp_wire_str(again.bytes), tbp_wire_str(f->bytes)))
+    bool is_same = tbp_wire_next(&w, &again) == 1 && again.number == f->number &&
+                   again.type == f->type && w.at == w.end;
+    if (is_same && f->type == TBP_WIRE_BYTES)
+        is_same = tbp_str_eq(tbp_wire_str(again.bytes), tbp_wire_str(f->bytes));
+    else if (is_same)
+        is_same = again.value == f->value;
+    if (!is_same)
         abort();
     tbp_wire_out_release(&out);
 }

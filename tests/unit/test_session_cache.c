@@ -72,7 +72,7 @@ static struct tbp_held *acquire(struct tbp_session_cache *c, const char *path) {
 
 static const char *first_event(struct tbp_held *held) {
     const struct tbp_host *h = tbp_session_host(tbp_held_session(held), 0, NULL);
-    if (!h || h->planes[0].n_lines == 0)
+    if (!h || h->n_planes == 0 || h->planes[0].n_lines == 0)
         return "";
     return tbp_arena_str(&arena, tbp_event_name(&h->planes[0].lines[0], 0)).p;
 }
