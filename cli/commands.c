@@ -10,6 +10,7 @@ const struct tbp_command *const tbp_commands[] = {
     &tbp_command_tool,
     &tbp_command_info,
     &tbp_command_tools,
+    &tbp_command_backend,
     &tbp_command_completion,
     &tbp_command_help,
     NULL,

@@ -11,6 +11,7 @@ extern const struct tbp_command tbp_command_convert;
 extern const struct tbp_command tbp_command_tool;
 extern const struct tbp_command tbp_command_info;
 extern const struct tbp_command tbp_command_tools;
+extern const struct tbp_command tbp_command_backend;
 extern const struct tbp_command tbp_command_completion;
 extern const struct tbp_command tbp_command_help;
 

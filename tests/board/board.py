@@ -38,7 +38,7 @@ class Board:
             self.port = s.getsockname()[1]
         env = {**os.environ, "TBPROF_CHARTS": "remote", "PYTHONDONTWRITEBYTECODE": "1", **environment}
         if plugin:
-            env["PYTHONPATH"] = os.path.join(PLUGINS, plugin)
+            env["PYTHONPATH"] = os.path.join(PLUGINS, plugin)  # an absolute path stays as it is
         self.log = open(self.log_path, "wb")
         self.process = subprocess.Popen(
             [python, "-m", "tensorboard.main", "--logdir", self.logdir, "--host", "127.0.0.1", "--port",
