@@ -110,6 +110,7 @@ int main(int argc, char **argv) {
         fputs("usage: damage whole FILE... | damage cuts|flips COUNT FILE...\n", stderr);
         return 2;
     }
+    setvbuf(stdout, NULL, _IOLBF, 0);
     unsigned count = is_whole ? 1 : (unsigned)strtoul(argv[2], NULL, 10);
     for (int i = is_whole ? 2 : 3; i < argc; i++)
         damage(argv[1], count, argv[i]);
