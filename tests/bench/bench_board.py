@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""First and second answers of TensorBoard with tbprof and with the official converter alone, over HTTP.
+r"""First and second answers of TensorBoard with tbprof and with the official converter alone, over HTTP.
 
   bench_board.py FILE.xplane.pb...      in the environment of tests/board/run.py:
-  tests/board/run.py --build BUILD tests/bench/bench_board.py is no test; call it with the same variables:
-  TBPROF_PLUGINS=… TBPROF=… TBPROF_SHARED=… VENV/bin/python tests/bench/bench_board.py FILE...
+  B=BUILD/python-tests TBPROF_PLUGINS=$B/plugins TBPROF=BUILD/tbprof TBPROF_SHARED=../shared \
+      $B/venv/bin/python tests/bench/bench_board.py FILE...
 
 Every page is the first request of a server of its own, on a run folder without caches. Prints per page the
-seconds of the first and second answer of both, their ratios, and by how much the server's memory had grown at
+seconds of the first and second answer of both, the processor time of the first (which does not depend on what
+else the machine does, but hides what both cores do at once), their ratios, and by how much the server's memory had grown at
 its peak. Then windows of the trace, warm: the median and the worst of each.
 """
 import json
@@ -24,6 +25,7 @@ import board  # noqa: E402 (after the path)
 
 PAGES = [("overview_page", {}), ("kernel_stats", {}), ("trace_viewer@", {"resolution": "4040"})]
 WINDOWS = 40
+SERVERS = 3
 
 
 def timed(b, tool, query):
@@ -40,15 +42,22 @@ def measure(path, tool, query, backend, after=None):
         board.make_run(logdir, "run", [("host", os.path.abspath(path))], link=True)
         with board.Board(logdir, TBPROF_BACKEND=backend) as b:
             b.route("runs")
-            before = b.resident_bytes()
+            before, cpu = b.resident_bytes(), b.cpu_s()
             first, answer = timed(b, tool, query)
+            cpu = b.cpu_s() - cpu
             peak = b.resident_bytes(peak=True)
             second, _ = timed(b, tool, query)
             assert answer.is_ours == (backend != "off")
             extra = after(b, answer) if after else None
-            return first, second, peak - before, extra
+            return first, second, peak - before, cpu, extra
     finally:
         shutil.rmtree(base)
+
+
+def best(*arguments):
+    """The quickest of some servers: others' work on the machine only ever adds."""
+    runs = [measure(*arguments) for _ in range(SERVERS)]
+    return tuple(min(r[i] for r in runs) for i in range(4)) + (min(runs, key=lambda r: sum(r[4] or [0]))[4],)
 
 
 def windows(b, answer):
@@ -70,12 +79,13 @@ def main():
         print(f"{os.path.basename(path)} ({os.path.getsize(path) / 1e6:.0f} MB)")
         for tool, query in PAGES:
             after = windows if tool == "trace_viewer@" else None
-            ours, theirs = (measure(path, tool, query, backend, after) for backend in ("on", "off"))
-            print(f"  {tool:15} first {ours[0]:7.3f} s, official {theirs[0]:7.3f} s ({theirs[0] / ours[0]:5.1f} x); "
+            ours, theirs = (best(path, tool, query, backend, after) for backend in ("on", "off"))
+            print(f"  {tool:15} first {ours[0]:7.3f} s, official {theirs[0]:7.3f} s ({theirs[0] / ours[0]:5.1f} x), "
+                  f"processor {ours[3]:.2f} s, official {theirs[3]:.2f} s ({theirs[3] / max(ours[3], 0.01):5.1f} x); "
                   f"second {ours[1]:6.3f} s, official {theirs[1]:6.3f} s ({theirs[1] / ours[1]:4.1f} x); "
                   f"memory +{ours[2] >> 20} MiB, official +{theirs[2] >> 20} MiB ({ours[2] / theirs[2]:.2f})", flush=True)
             if after:
-                for who, seconds in (("tbprof", ours[3]), ("official", theirs[3])):
+                for who, seconds in (("tbprof", ours[4]), ("official", theirs[4])):
                     print(f"  windows, {who:8} median {statistics.median(seconds) * 1e3:6.1f} ms, "
                           f"worst {max(seconds) * 1e3:6.1f} ms")
 

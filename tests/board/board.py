@@ -83,6 +83,12 @@ class Board:
     def data(self, run, tool, host, **query):
         return self.route("data", run=run, tag=tool, host=host, **query)
 
+    def cpu_s(self):
+        """Processor time of the server so far, all threads."""
+        with open(f"/proc/{self.process.pid}/stat") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def resident_bytes(self, peak=False):
         key = "VmHWM:" if peak else "VmRSS:"
         with open(f"/proc/{self.process.pid}/status") as f:
