@@ -122,6 +122,7 @@ static int make_guarded(void *ctx, struct tbp_error *err) {
     h->files = *f;
     h->files.at = TBP_NEW_N(&m->arena, struct tbp_run_member, f->n);
     h->is_hasty = is_hasty(f);
+    h->memory_bytes = f->size_bytes; /* until it is measured: room is made before anything is read */
     for (uint32_t i = 0; i < f->n; i++) {
         struct tbp_run_member *to = &h->files.at[i];
         *to = f->at[i];
@@ -230,7 +231,7 @@ static struct tbp_held *evict(struct tbp_session_cache *c) {
 
 int tbp_session_cache_acquire(struct tbp_session_cache *c, const struct tbp_run_files *files,
                               struct tbp_held **out, struct tbp_error *err) {
-    struct tbp_held *old = NULL, *spare = NULL;
+    struct tbp_held *old = NULL, *spare = NULL, *gone = NULL;
     pthread_mutex_lock(&c->lock);
     struct tbp_held *h = find(c, files, &old);
     if (!h) {
@@ -249,11 +250,14 @@ int tbp_session_cache_acquire(struct tbp_session_cache *c, const struct tbp_run_
         h = spare;
         spare = NULL;
         put_first(c, h);
+        c->stats.memory_bytes += h->memory_bytes;
     }
     h->n_users++;
+    gone = evict(c);
     pthread_mutex_unlock(&c->lock);
     free_list(old);
     free_list(spare);
+    free_list(gone);
     *out = h;
     return TBP_OK;
 }

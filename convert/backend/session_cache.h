@@ -12,9 +12,9 @@
  * process. A session whose files changed while they were read is not kept, and says so when it is
  * put back. Files written within the clock's grain of being read are read once more.
  *
- * Budget: after each put back, sessions that nobody holds go, least recently used first, until all
- * together are within it. What is held is never freed, so one run larger than the budget can still
- * be answered.
+ * Budget: sessions that nobody holds go, least recently used first, until all together are within
+ * it; before a run is read (counted with the size of its files), and after each put back (measured).
+ * What is held is never freed, so one run larger than the budget can still be answered.
  * Thread-safety: all functions, from many threads. Many threads may hold one session; hosts are
  * read once, by the first that needs them (analyze/session.h).
  */
