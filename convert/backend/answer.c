@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <time.h>
 
-enum { MOST_TRIES = 5 };
+enum { MOST_TRIES = 5, WORTH_HELPERS_BYTES = 1 << 20 };
 
 struct tbp_backend {
     struct tbp_arena arena; /* holds this, too */
@@ -242,7 +242,8 @@ struct packing {
 
 static int gzip_guarded(void *ctx, struct tbp_error *err) {
     struct packing *p = ctx;
-    int status = tbp_sink_gzip_new(&p->gzip, &p->out->base, p->backend->pool, err);
+    struct tbp_pool *pool = p->n < WORTH_HELPERS_BYTES ? NULL : p->backend->pool;
+    int status = tbp_sink_gzip_new(&p->gzip, &p->out->base, pool, err);
     if (!status)
         status = tbp_sink_write(tbp_sink_gzip_base(p->gzip), p->data, p->n, err);
     if (!status)
