@@ -108,3 +108,50 @@ void tbp_sort_index_u64(uint32_t *idx, size_t n, const uint64_t *key, const uint
         memcpy(idx, src, n * sizeof *idx);
     free(tmp);
 }
+
+static bool is_ascending(const uint32_t *v, size_t n) {
+    size_t i = 1;
+    while (i < n && v[i - 1] <= v[i])
+        i++;
+    return i >= n;
+}
+
+/* One pass by the digit at `shift`; false if all numbers have the same there, so that nothing moved. */
+static bool radix_pass(const uint32_t *src, uint32_t *dst, size_t n, unsigned shift) {
+    enum { BITS = 11, DIGITS = 1 << BITS };
+    size_t next[DIGITS + 1] = {0};
+    for (size_t i = 0; i < n; i++)
+        next[(src[i] >> shift & (DIGITS - 1)) + 1]++;
+    if (next[(src[0] >> shift & (DIGITS - 1)) + 1] == n)
+        return false;
+    for (size_t d = 0; d < DIGITS; d++)
+        next[d + 1] += next[d];
+    for (size_t i = 0; i < n; i++)
+        dst[next[src[i] >> shift & (DIGITS - 1)]++] = src[i];
+    return true;
+}
+
+void tbp_sort_u32(uint32_t *v, size_t n) {
+    enum { FEW = 96 };
+    if (is_ascending(v, n))
+        return;
+    for (size_t i = 1; i < n && n <= FEW; i++) {
+        uint32_t x = v[i];
+        size_t k = i;
+        for (; k > 0 && v[k - 1] > x; k--)
+            v[k] = v[k - 1];
+        v[k] = x;
+    }
+    if (n <= FEW)
+        return;
+    uint32_t *tmp = scratch(n, sizeof *tmp), *src = v, *dst = tmp;
+    for (unsigned shift = 0; shift < 32; shift += 11)
+        if (radix_pass(src, dst, n, shift)) {
+            uint32_t *swap = src;
+            src = dst;
+            dst = swap;
+        }
+    if (src != v)
+        memcpy(v, src, n * sizeof *v);
+    free(tmp);
+}

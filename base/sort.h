@@ -15,4 +15,7 @@ void tbp_sort(void *items, size_t n, size_t size, int (*cmp)(const void *a, cons
 /* Sorts idx[0..n) stably by (key ascending, then second descending if not NULL). keys are indexed by idx values. */
 void tbp_sort_index_u64(uint32_t *idx, size_t n, const uint64_t *key, const uint64_t *second_desc);
 
+/* Sorts numbers ascending; sorted input costs one pass. */
+void tbp_sort_u32(uint32_t *v, size_t n);
+
 #endif

@@ -11,6 +11,7 @@
 #include "convert/analyze/session.h"
 #include "convert/analyze/step_table.h"
 #include "convert/analyze/tf_data.h"
+#include "convert/analyze/trace_tables.h"
 
 const struct tbp_analysis *const tbp_analyses[] = {
     &tbp_analysis_hlo,
@@ -26,5 +27,9 @@ const struct tbp_analysis *const tbp_analyses[] = {
     &tbp_analysis_requests,
     &tbp_analysis_host_notes,
     &tbp_analysis_tf_data,
+    &tbp_analysis_trace_index,
+    &tbp_analysis_trace_levels,
+    &tbp_analysis_trace_names,
+    &tbp_analysis_trace_texts,
     NULL,
 };

@@ -17,8 +17,8 @@ enum { MAX_ANALYSES = 64 };
 
 struct place { /* of one host, or of all hosts */
     pthread_mutex_t lock;
-    struct tbp_arena tables;
-    void *memo[MAX_ANALYSES];
+    struct tbp_arena tables, event_tables; /* the latter: of analyses of_events, freed with the events */
+    _Atomic(void *) memo[MAX_ANALYSES];
     struct tbp_str name;
     TBP_VEC(struct tbp_host *) loads; /* the last is in use; tables may borrow text from older ones */
     bool has_events, is_grouped;
@@ -47,6 +47,7 @@ static void place_init(struct place *p, struct tbp_str name) {
     pthread_mutex_init(&p->lock, &attr);
     pthread_mutexattr_destroy(&attr);
     tbp_arena_init(&p->tables);
+    tbp_arena_init(&p->event_tables);
     p->name = name;
 }
 
@@ -55,6 +56,7 @@ static void place_release(struct place *p) {
         tbp_host_release(p->loads.at[i]);
     tbp_vec_release(&p->loads);
     tbp_arena_release(&p->tables);
+    tbp_arena_release(&p->event_tables);
     pthread_mutex_destroy(&p->lock);
 }
 
@@ -145,7 +147,16 @@ static int load_host(struct tbp_session *s, uint32_t host, struct tbp_error *err
     return TBP_OK;
 }
 
+/* Before events go. */
+static void forget_event_tables(struct place *p) {
+    for (size_t i = 0; tbp_analyses[i]; i++)
+        if (tbp_analyses[i]->of_events)
+            atomic_store(&p->memo[i], NULL);
+    tbp_arena_release(&p->event_tables);
+}
+
 static void forget_load(struct place *p) {
+    forget_event_tables(p);
     tbp_host_release(host_in_use(p));
     p->loads.n--;
     p->has_events = p->is_grouped = false;
@@ -267,8 +278,10 @@ void tbp_session_count(struct tbp_session *s, uint32_t host, enum tbp_ledger_key
 void tbp_session_release_events(struct tbp_session *s, uint32_t host) {
     struct place *p = host_place(s, host);
     pthread_mutex_lock(&p->lock);
-    if (p->has_events)
+    if (p->has_events) {
+        forget_event_tables(p);
         tbp_host_release_events(host_in_use(p));
+    }
     p->has_events = false;
     pthread_mutex_unlock(&p->lock);
 }
@@ -285,10 +298,10 @@ static size_t slot_of(const struct tbp_analysis *a) {
 static int compute(struct tbp_session *s, const struct tbp_analysis *a, uint32_t host, struct place *p, void **table,
                    struct tbp_error *err) {
     if (host != TBP_ALL_HOSTS)
-        return a->host(s, host, &p->tables, table, err);
+        return a->host(s, host, a->of_events ? &p->event_tables : &p->tables, table, err);
     if (a->all)
         return a->all(s, &p->tables, table, err);
-    if (s->n_hosts != 1)
+    if (s->n_hosts != 1 || a->of_events)
         return tbp_fail(err, TBP_E_UNSUPPORTED, "'%s' is made for one host, not for %u together", a->name, s->n_hosts);
     *table = (void *)(uintptr_t)tbp_session_table(s, a, 0, err);
     return *table ? TBP_OK : err ? err->code : TBP_E_INTERNAL;
@@ -311,17 +324,20 @@ const void *tbp_session_table(struct tbp_session *s, const struct tbp_analysis *
                               struct tbp_error *err) {
     struct place *p = host == TBP_ALL_HOSTS ? &s->all : host_place(s, host);
     size_t slot = slot_of(a);
+    void *table = atomic_load_explicit(&p->memo[slot], memory_order_acquire);
+    if (table)
+        return table;
     if (host != TBP_ALL_HOSTS && decide_grouping(s, host, err))
         return NULL;
     pthread_mutex_lock(&p->lock);
-    if (!p->memo[slot]) {
+    if (!(table = p->memo[slot])) {
         struct computation c = {s, a, host, p, NULL};
         if (tbp_guard_run(compute_guarded, &c, err) == TBP_OK)
-            p->memo[slot] = c.table;
+            table = c.table;
+        atomic_store_explicit(&p->memo[slot], table, memory_order_release);
         if (p->has_events) /* stats that were looked at are seldom looked at again */
             tbp_input_drop_pages(&host_in_use(p)->input);
     }
-    const void *table = p->memo[slot];
     pthread_mutex_unlock(&p->lock);
     return table;
 }
@@ -329,7 +345,7 @@ const void *tbp_session_table(struct tbp_session *s, const struct tbp_analysis *
 static uint64_t place_memory(struct place *p) {
     if (pthread_mutex_trylock(&p->lock))
         return p->memory_bytes;
-    uint64_t n = p->tables.reserved_bytes;
+    uint64_t n = p->tables.reserved_bytes + p->event_tables.reserved_bytes;
     for (size_t i = 0; i < p->loads.n; i++) {
         const struct tbp_host *h = p->loads.at[i];
         n += h->arena.reserved_bytes + h->columns.reserved_bytes + h->input.size;

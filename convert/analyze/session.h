@@ -9,10 +9,11 @@
  * made from the hosts' tables, never from events: so a host's events can be given back once its tables are made.
  *
  * Ownership: the session owns hosts and tables until release; tables may borrow text from their host's bytes, which
- * stay, but not from event columns. Results are const.
+ * stay, but not from event columns. Only tables `of_events` may: they go when the events are given back, so whoever uses
+ * one keeps others from giving them back, as for the host itself. Results are const.
  * Exhausted memory under a lock of the session becomes TBP_E_MEMORY there, so that a session stays usable.
  * Thread-safety: tbp_session_table may be called from many threads; one host is computed by one thread at a time
- * (recursive lock per host), different hosts in parallel.
+ * (recursive lock per host), different hosts in parallel. A table that is there is returned without waiting.
  */
 #ifndef TBP_CONVERT_ANALYZE_SESSION_H
 #define TBP_CONVERT_ANALYZE_SESSION_H
@@ -40,6 +41,7 @@ struct tbp_analysis {
     int (*host)(struct tbp_session *s, uint32_t host, struct tbp_arena *out, void **table, struct tbp_error *err);
     /* The table of all hosts. NULL: with one host that host's table, otherwise not offered. */
     int (*all)(struct tbp_session *s, struct tbp_arena *out, void **table, struct tbp_error *err);
+    bool of_events; /* the host's table borrows event columns and lives as long as they do; no `all` then */
 };
 
 extern const struct tbp_analysis *const tbp_analyses[]; /* analyses.c: THE TABLE; NULL-terminated */
@@ -60,7 +62,7 @@ struct tbp_host *tbp_session_host(struct tbp_session *s, uint32_t host, struct t
 struct tbp_host *tbp_session_raw_host(struct tbp_session *s, uint32_t host, struct tbp_error *err);
 /* Adds to the ledger of a loaded host under its lock: for tools, which run beside analyses. */
 void tbp_session_count(struct tbp_session *s, uint32_t host, enum tbp_ledger_key key, uint64_t n);
-/* Gives the events of a host back; tables stay. A later request for events loads it again. */
+/* Gives the events of a host back, and the tables of_events; others stay. A later request loads them again. */
 void tbp_session_release_events(struct tbp_session *s, uint32_t host);
 
 /* The memoised table, or NULL on failure (err filled). */

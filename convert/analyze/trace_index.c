@@ -26,6 +26,8 @@ struct draft { /* a track in the making */
 
 struct making {
     struct tbp_trace_index *x;
+    struct tbp_arena *arena;  /* of the index */
+    struct tbp_arena scratch; /* until it is made */
     struct look *looks;
     TBP_VEC(struct draft) drafts;
     struct tbp_idmap threads; /* pid, tid -> draft */
@@ -116,8 +118,8 @@ static void collect_lines(struct making *m) {
     struct tbp_trace_index *x = m->x;
     for (size_t p = 0; p < x->trace->n_planes; p++)
         x->n_lines += x->trace->planes[p].n_lines;
-    x->lines = TBP_NEW_N(&x->arena, const struct tbp_trace_line *, x->n_lines);
-    x->flows = TBP_NEW_N(&x->arena, uint64_t *, x->n_lines);
+    x->lines = TBP_NEW_N(m->arena, const struct tbp_trace_line *, x->n_lines);
+    x->flows = TBP_NEW_N(m->arena, uint64_t *, x->n_lines);
     x->n_lines = 0;
     for (size_t p = 0; p < x->trace->n_planes; p++)
         for (size_t k = 0; k < x->trace->planes[p].n_lines; k++) {
@@ -126,11 +128,11 @@ static void collect_lines(struct making *m) {
             for (size_t i = 0; i < l->line->ev.n && !flows && !tbp_trace_is_counter(l); i++)
                 flows = may_flow(l, i);
             if (flows)
-                x->flows[x->n_lines] = TBP_NEW_N(&x->arena, uint64_t, l->line->ev.n);
+                x->flows[x->n_lines] = TBP_NEW_N(m->arena, uint64_t, l->line->ev.n);
             if (l->line->ev.n)
                 x->lines[x->n_lines++] = l;
         }
-    m->looks = TBP_NEW_N(&x->arena, struct look, x->n_lines);
+    m->looks = TBP_NEW_N(&m->scratch, struct look, x->n_lines);
 }
 
 /* ---- tracks ---- */
@@ -246,7 +248,7 @@ static int finish_track(void *ctx, size_t i, struct tbp_error *err) {
 static int make_tracks(struct making *m, struct tbp_pool *pool, struct tbp_error *err) {
     struct tbp_trace_index *x = m->x;
     tbp_sort(m->drafts.at, m->drafts.n, sizeof *m->drafts.at, by_rank, NULL);
-    x->tracks = TBP_NEW_N(&x->arena, struct tbp_track, m->drafts.n);
+    x->tracks = TBP_NEW_N(m->arena, struct tbp_track, m->drafts.n);
     x->n_tracks = m->drafts.n;
     for (size_t i = 0; i < m->drafts.n; i++) {
         struct draft *d = &m->drafts.at[i];
@@ -254,11 +256,11 @@ static int make_tracks(struct making *m, struct tbp_pool *pool, struct tbp_error
         *t = d->track;
         if (!d->is_whole) {
             t->n = d->refs.n;
-            t->refs = TBP_NEW_N(&x->arena, struct tbp_track_ref, t->n);
+            t->refs = TBP_NEW_N(m->arena, struct tbp_track_ref, t->n);
             memcpy(t->refs, d->refs.at, t->n * sizeof *t->refs);
             tbp_vec_release(&d->refs);
         }
-        t->serial = TBP_NEW_N(&x->arena, uint32_t, t->n);
+        t->serial = TBP_NEW_N(m->arena, uint32_t, t->n);
     }
     return tbp_pool_for(pool, x->n_tracks, finish_track, x, err);
 }
@@ -328,6 +330,7 @@ bool tbp_track_merge_next(struct tbp_track_merge *m, uint32_t *track, size_t *at
 struct stretch { /* of time: every track from first[track] to the next stretch's */
     size_t *first;
     TBP_VEC(struct tbp_track_flow) flows;
+    size_t n_lost;
 };
 
 struct numbering {
@@ -366,6 +369,7 @@ static int number_stretch(void *ctx, size_t i, struct tbp_error *err) {
         last = begin;
         struct tbp_track *t = &x->tracks[track];
         t->serial[at] = serial;
+        s->n_lost += tbp_track_is_lost(x, t, at);
         if (x->flows[tbp_track_at(t, at).line] &&
             tbp_index_flow(x, tbp_track_at(t, at)) != TBP_NO_FLOW)
             *tbp_vec_push(&s->flows) = (struct tbp_track_flow){track, (uint32_t)at};
@@ -395,10 +399,13 @@ static void choose_cuts(const struct tbp_trace_index *x, uint64_t *cuts, size_t 
     tbp_vec_release(&sample);
 }
 
-static void join_flows(struct tbp_trace_index *x, struct stretch *s, size_t n) {
-    for (size_t i = 0; i < n; i++)
+static void join_flows(struct tbp_trace_index *x, struct tbp_arena *a, struct stretch *s,
+                       size_t n) {
+    for (size_t i = 0; i < n; i++) {
         x->n_flow_events += s[i].flows.n;
-    x->flow_events = TBP_NEW_N(&x->arena, struct tbp_track_flow, x->n_flow_events);
+        x->n_lost += s[i].n_lost;
+    }
+    x->flow_events = TBP_NEW_N(a, struct tbp_track_flow, x->n_flow_events);
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
         if (s[i].flows.n)
@@ -408,7 +415,8 @@ static void join_flows(struct tbp_trace_index *x, struct stretch *s, size_t n) {
     }
 }
 
-static int number_events(struct tbp_trace_index *x, struct tbp_pool *pool, struct tbp_error *err) {
+static int number_events(struct tbp_trace_index *x, struct tbp_arena *a, struct tbp_pool *pool,
+                         struct tbp_error *err) {
     size_t n = x->n_events < 65536 ? 1 : 2 * (size_t)tbp_pool_threads(pool);
     struct numbering job = {.x = x};
     struct tbp_arena scratch;
@@ -427,7 +435,7 @@ static int number_events(struct tbp_trace_index *x, struct tbp_pool *pool, struc
             job.heaps[k] = TBP_NEW_N(&scratch, struct tbp_track_cursor, x->n_tracks);
     }
     int status = tbp_pool_for(pool, n, number_stretch, &job, err);
-    join_flows(x, job.stretches, n);
+    join_flows(x, a, job.stretches, n);
     tbp_arena_release(&scratch);
     return status;
 }
@@ -446,10 +454,10 @@ static void sum_looks(struct tbp_trace_index *x, const struct look *looks) {
 }
 
 int tbp_trace_index_make(struct tbp_trace_index *x, const struct tbp_trace *trace, bool keeps_all,
-                         struct tbp_pool *pool, struct tbp_error *err) {
+                         struct tbp_arena *a, struct tbp_pool *pool, struct tbp_error *err) {
     *x = (struct tbp_trace_index){.trace = trace, .keeps_all = keeps_all};
-    tbp_arena_init(&x->arena);
-    struct making m = {.x = x};
+    struct making m = {.x = x, .arena = a};
+    tbp_arena_init(&m.scratch);
     collect_lines(&m);
     int status = tbp_pool_for(pool, x->n_lines, look_at_line, &m, err);
     if (!status) {
@@ -462,10 +470,6 @@ int tbp_trace_index_make(struct tbp_trace_index *x, const struct tbp_trace *trac
     tbp_idmap_release(&m.threads);
     tbp_idmap_release(&m.loose);
     tbp_strtab_release(&m.names);
-    return status ? status : number_events(x, pool, err);
-}
-
-void tbp_trace_index_release(struct tbp_trace_index *x) {
-    tbp_arena_release(&x->arena);
-    *x = (struct tbp_trace_index){0};
+    tbp_arena_release(&m.scratch);
+    return status ? status : number_events(x, a, pool, err);
 }

@@ -2,13 +2,12 @@
  *
  * All events of one host as trace_viewer@ orders them: in tracks (a thread, or the thread-less
  * events of one name), each in order of begin, with the serial number that tells events of equal
- * begin apart, and the level of detail at which each is drawn.
- * Source: rules 5-6 of the trace views.
+ * begin apart. Source: rule 5 of the trace views.
  *
- * Memory: 5 bytes per event (serial, level), 8 more on tracks that are not one whole line in order,
- * 8 more on lines with flows. Begin, duration and name stay in the model.
- * Ownership: columns are the index's until release; names borrow from the trace. Const after
- * tbp_trace_index_make and tbp_trace_index_level.
+ * Memory: 4 bytes per event (serial), 8 more on tracks that are not one whole line in order, 8 more
+ * on lines with flows, 8 more per event with flow. Begin, duration and name stay in the model.
+ * Ownership: columns come from the arena given to tbp_trace_index_make; names borrow from the
+ * trace, which must outlive the index. Const after making.
  */
 #ifndef TBP_CONVERT_ANALYZE_TRACE_INDEX_H
 #define TBP_CONVERT_ANALYZE_TRACE_INDEX_H
@@ -19,7 +18,7 @@
 enum tbp_flow_direction { TBP_FLOW_NONE, TBP_FLOW_END, TBP_FLOW_START, TBP_FLOW_MID };
 
 /* Levels of detail: level k < 12 draws what differs by 10^(12-k) ps, level 12 takes the rest. */
-enum { TBP_TRACE_LEVELS = 13, TBP_LEVEL_LOST = 255 };
+enum { TBP_TRACE_LEVELS = 13 };
 /* Serials from here on are lost officially, since they are stored in one byte. */
 enum { TBP_SERIALS = 256 };
 
@@ -35,7 +34,6 @@ struct tbp_track {
     struct tbp_track_ref *refs;
     size_t n;
     uint32_t *serial;
-    uint8_t *level; /* NULL until levels are given; TBP_LEVEL_LOST: not to be shown */
 };
 
 struct tbp_trace_index {
@@ -51,18 +49,15 @@ struct tbp_trace_index {
     } * flow_events;
     size_t n_flow_events;
     size_t n_events;
+    size_t n_lost; /* serials that officially do not fit, 0 if they are kept */
     bool has_low, has_high;
     uint64_t low_ps, high_ps; /* of the whole trace; times beyond 2^63 do not count */
     bool keeps_all;           /* serials beyond 255 are kept (repair) */
-    struct tbp_arena arena;
 };
 
-/* trace must outlive the index. Returns a failure only if the pool does. */
+/* Returns a failure only if the pool does. */
 int tbp_trace_index_make(struct tbp_trace_index *x, const struct tbp_trace *trace, bool keeps_all,
-                         struct tbp_pool *pool, struct tbp_error *err);
-/* Gives every event its level. */
-int tbp_trace_index_level(struct tbp_trace_index *x, struct tbp_pool *pool, struct tbp_error *err);
-void tbp_trace_index_release(struct tbp_trace_index *x);
+                         struct tbp_arena *a, struct tbp_pool *pool, struct tbp_error *err);
 
 static inline struct tbp_track_ref tbp_track_at(const struct tbp_track *t, size_t i) {
     return t->refs ? t->refs[i] : (struct tbp_track_ref){t->line, (uint32_t)i};
@@ -78,6 +73,11 @@ static inline uint64_t tbp_index_dur(const struct tbp_trace_index *x, struct tbp
     const struct tbp_trace_line *l = x->lines[r.line];
     return tbp_trace_is_counter(l) ? 0 : l->line->ev.dur_ps[r.event];
 }
+/* Not beyond the end of time. */
+static inline uint64_t tbp_index_end(const struct tbp_trace_index *x, struct tbp_track_ref r) {
+    const uint64_t begin = tbp_index_begin(x, r), dur = tbp_index_dur(x, r);
+    return dur > UINT64_MAX - begin ? UINT64_MAX : begin + dur;
+}
 static inline uint64_t tbp_index_flow(const struct tbp_trace_index *x, struct tbp_track_ref r) {
     return x->flows[r.line] ? x->flows[r.line][r.event] : TBP_NO_FLOW;
 }
@@ -90,6 +90,11 @@ static inline enum tbp_flow_direction tbp_flow_direction(uint64_t flow) {
 /* Its context, 0 if unknown. */
 static inline unsigned tbp_flow_context(uint64_t flow) {
     return flow >> 58 < 18 ? (unsigned)(flow >> 58) : 0;
+}
+/* Whether serials put the event beyond what is shown. */
+static inline bool tbp_track_is_lost(const struct tbp_trace_index *x, const struct tbp_track *t,
+                                     size_t i) {
+    return t->serial[i] >= TBP_SERIALS && !x->keeps_all;
 }
 /* First position of the track whose event does not begin before begin_ps. */
 size_t tbp_track_lower_bound(const struct tbp_trace_index *x, const struct tbp_track *t,

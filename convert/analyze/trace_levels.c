@@ -113,7 +113,8 @@ struct flow_record {
 };
 
 struct leveling {
-    struct tbp_trace_index *x;
+    const struct tbp_trace_index *x;
+    struct tbp_track_levels *out;
     struct tbp_idmap ids; /* flow id -> record */
     TBP_VEC(struct flow_record) flows;
 };
@@ -159,7 +160,7 @@ static void level_flow_event(struct row_set *rows, const struct tbp_track *t,
 }
 
 static void level_flows(struct leveling *l) {
-    struct tbp_trace_index *x = l->x;
+    const struct tbp_trace_index *x = l->x;
     if (x->n_flow_events == 0)
         return;
     struct tbp_arena scratch;
@@ -222,27 +223,48 @@ static unsigned level_event(const struct leveling *l, struct row_set *rows,
     return k;
 }
 
+/* Positions by level, counted first; and how late the events of each block end. */
+static void list_levels(const struct tbp_trace_index *x, const struct tbp_track *t,
+                        struct tbp_track_levels *out) {
+    uint32_t next[TBP_TRACE_LEVELS + 1] = {0};
+    for (size_t i = 0; i < t->n; i++)
+        next[out->level[i] + 1] += !tbp_track_is_lost(x, t, i);
+    for (int k = 0; k < TBP_TRACE_LEVELS; k++)
+        out->first[k + 1] = next[k + 1] += next[k];
+    for (size_t i = 0; i < t->n; i++)
+        if (!tbp_track_is_lost(x, t, i))
+            out->at[next[out->level[i]]++] = (uint32_t)i;
+    for (uint32_t i = 0; i < out->first[TBP_TRACE_LEVELS]; i++) {
+        uint64_t *latest = &out->block_end[i / TBP_LEVEL_BLOCK];
+        uint64_t end = tbp_index_end(x, tbp_track_at(t, out->at[i]));
+        *latest = end > *latest ? end : *latest;
+    }
+}
+
 static int level_track(void *ctx, size_t i, struct tbp_error *err) {
     (void)err;
     const struct leveling *l = ctx;
-    struct tbp_track *t = &l->x->tracks[i];
+    const struct tbp_track *t = &l->x->tracks[i];
     struct row_set rows;
     memset(&rows, 0, sizeof rows);
-    for (size_t k = 0; k < t->n; k++) {
-        unsigned level = level_event(l, &rows, t, tbp_track_at(t, k));
-        bool lost = !l->x->keeps_all && t->serial[k] >= TBP_SERIALS;
-        t->level[k] = lost ? TBP_LEVEL_LOST : (uint8_t)level;
-    }
+    for (size_t k = 0; k < t->n; k++)
+        l->out[i].level[k] = (uint8_t)level_event(l, &rows, t, tbp_track_at(t, k));
     row_set_release(&rows);
+    list_levels(l->x, t, &l->out[i]);
     return TBP_OK;
 }
 
-int tbp_trace_index_level(struct tbp_trace_index *x, struct tbp_pool *pool, struct tbp_error *err) {
-    if (x->n_tracks == 0 || x->tracks[0].level)
-        return TBP_OK;
+int tbp_trace_levels_make(struct tbp_trace_levels *out, const struct tbp_trace_index *x,
+                          struct tbp_arena *a, struct tbp_pool *pool, struct tbp_error *err) {
     struct leveling l = {.x = x};
-    for (size_t i = 0; i < x->n_tracks; i++)
-        x->tracks[i].level = TBP_NEW_N(&x->arena, uint8_t, x->tracks[i].n);
+    l.out = TBP_NEW_N(a, struct tbp_track_levels, x->n_tracks);
+    for (size_t i = 0; i < x->n_tracks; i++) {
+        const size_t n = x->tracks[i].n;
+        l.out[i].level = TBP_NEW_N(a, uint8_t, n);
+        l.out[i].at = TBP_NEW_N(a, uint32_t, n);
+        l.out[i].block_end = TBP_NEW_N(a, uint64_t, n / TBP_LEVEL_BLOCK + 1);
+    }
+    *out = (struct tbp_trace_levels){x, l.out};
     level_flows(&l);
     int status = tbp_pool_for(pool, x->n_tracks, level_track, &l, err);
     tbp_idmap_release(&l.ids);

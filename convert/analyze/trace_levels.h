@@ -1,12 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is already drawn on one row of the trace at one resolution, and whether one more event can
- * be told apart from it. Used to give levels and to thin out a window. Rule 6 of the trace views.
+ * Levels of detail of all events of a host, each level in order of begin, so that a window reads
+ * only what can be seen in it. And the rule behind them: what is already drawn on one row of the
+ * trace at one resolution, and whether one more event can be told apart from it (also used to thin
+ * out a window). Rule 6 of the trace views.
+ *
+ * Memory: 5 bytes per event (level, position), 8 per TBP_LEVEL_BLOCK events.
+ * Ownership: columns come from the arena given to tbp_trace_levels_make. Const after making.
  */
 #ifndef TBP_CONVERT_ANALYZE_TRACE_LEVELS_H
 #define TBP_CONVERT_ANALYZE_TRACE_LEVELS_H
 
 #include "convert/analyze/trace_index.h"
+
+enum { TBP_LEVEL_BLOCK = 64 };
+
+struct tbp_track_levels {
+    uint8_t *level; /* of each event; of those that are lost as well */
+    uint32_t *at;   /* positions by level, then in order; lost events left out */
+    uint32_t first[TBP_TRACE_LEVELS + 1]; /* at[first[k] … first[k+1]-1] is level k */
+    uint64_t *block_end; /* the latest end within each TBP_LEVEL_BLOCK entries of `at` */
+};
+
+struct tbp_trace_levels {
+    const struct tbp_trace_index *index;
+    struct tbp_track_levels *tracks;
+};
+
+int tbp_trace_levels_make(struct tbp_trace_levels *l, const struct tbp_trace_index *x,
+                          struct tbp_arena *a, struct tbp_pool *pool, struct tbp_error *err);
 
 struct tbp_row {
     TBP_VEC(uint64_t) ends; /* of the drawn events by nesting depth; each the smallest so far */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Windows, searches and single events of a trace index; see trace_window.h.
- * A window is one pass over begin, duration and level of each track; only what passes is merged
- * and thinned out.
+ * A window reads, of each level that it can show, what begins in it or not too long before; what
+ * passes is put in order and thinned out.
+ * Budget: a window of 10 million events in 50 ms, its text included (tests/bench/bench_zoom.c).
  */
 #include "convert/analyze/trace_window.h"
 
 #include "base/sort.h"
-#include "convert/analyze/trace_levels.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,61 +17,6 @@ enum { THIN_FROM = 500000 };
 /* Longer names of async events are stored by reference: all of a process then share one row. */
 enum { NAME_STORED_MAX = 32 };
 #define PS_PER_MS 1e9
-
-/* ---- names ---- */
-
-/* The last step_name in force: 0 none, 1 a text (maybe empty), and the last that renames. */
-struct step_names {
-    bool any;
-    struct tbp_str last, shown;
-};
-
-static void take_step(struct step_names *s, bool is_text, struct tbp_str text) {
-    s->any = true;
-    s->last = is_text ? text : TBP_STR_NONE;
-    if (is_text && text.n)
-        s->shown = text;
-}
-
-static struct step_names step_names_of(const struct tbp_trace_line *l, size_t i) {
-    struct step_names s = {.last = TBP_STR_NONE, .shown = TBP_STR_NONE};
-    const struct tbp_trace_meta *m = tbp_trace_meta_at(l, i);
-    for (uint32_t k = 0; m->has_special && k < m->n_args; k++)
-        if (l->plane->keys[m->args[k].key].what == TBP_TRACE_STEP_NAME) {
-            bool is_text = m->args[k].type == TBP_STAT_STR || m->args[k].type == TBP_STAT_REF;
-            take_step(&s, is_text, tbp_trace_text(l->plane, &m->args[k]));
-        }
-    if (l->made)
-        return s;
-    bool named = l->line->ev.flags[i] & TBP_EVENT_STEP_NAMED;
-    if (!named && !(l->line->ev.has[i] & TBP_HAS_STEP_NAME))
-        return s;
-    struct tbp_trace_args args = {0};
-    tbp_trace_event_args(l, i, &args);
-    for (size_t k = 0; k < args.at.n; k++) {
-        const struct tbp_trace_arg *a = &args.at.at[k];
-        if (l->plane->keys[a->key].what == TBP_TRACE_STEP_NAME) {
-            bool is_text = a->type == TBP_STAT_STR || a->type == TBP_STAT_REF;
-            take_step(&s, is_text, tbp_trace_text(l->plane, a));
-        }
-    }
-    tbp_trace_args_release(&args);
-    return s;
-}
-
-struct tbp_str tbp_trace_event_name(const struct tbp_trace_line *l, size_t i) {
-    const struct tbp_trace_meta *m = tbp_trace_meta_at(l, i);
-    if (tbp_trace_is_counter(l))
-        return m->full_name;
-    struct step_names s = step_names_of(l, i);
-    return s.shown.n ? s.shown : m->name;
-}
-
-/* What a search looks at: any step_name counts, also an empty one. */
-static struct tbp_str searched_name(const struct tbp_trace_line *l, size_t i) {
-    struct step_names s = step_names_of(l, i);
-    return s.any ? s.last : tbp_trace_meta_at(l, i)->name;
-}
 
 /* ---- windows ---- */
 
@@ -106,25 +51,20 @@ static struct span span_of(const struct tbp_trace_index *x, const struct tbp_tra
     return s;
 }
 
+bool tbp_trace_window_is_by_level(const struct tbp_trace_index *x,
+                                  const struct tbp_trace_window *w) {
+    return span_of(x, w).by_level;
+}
+
 struct choosing {
-    struct tbp_trace_index *x;
+    const struct tbp_trace_index *x;
+    const struct tbp_trace_levels *levels;
     struct span span;
     bool hides_middles;
-    struct tbp_trace_picks *picks;
+    struct chosen {
+        TBP_VEC(uint32_t) at;
+    } * chosen; /* by track */
 };
-
-static bool is_read(const struct span *s, uint64_t begin_ps, unsigned level) {
-    if (level == 0)
-        return true;
-    const uint64_t coarser = tbp_level_resolution(level - 1);
-    bool too_early = s->begin_ps >= coarser && begin_ps < s->begin_ps - coarser;
-    return !too_early && s->resolution < coarser;
-}
-
-static bool meets(const struct span *s, uint64_t begin_ps, uint64_t dur_ps) {
-    const uint64_t end = dur_ps > UINT64_MAX - begin_ps ? UINT64_MAX : begin_ps + dur_ps;
-    return s->begin_ps == s->end_ps || s->begin_ps <= end;
-}
 
 static bool is_hidden_middle(const struct choosing *c, struct tbp_track_ref r) {
     uint64_t flow = c->hides_middles ? tbp_index_flow(c->x, r) : TBP_NO_FLOW;
@@ -132,23 +72,72 @@ static bool is_hidden_middle(const struct choosing *c, struct tbp_track_ref r) {
            tbp_is_tpu_plane(c->x->lines[r.line]->plane->name);
 }
 
+/* A window without length shows all that is read. */
+static bool meets(const struct span *s, uint64_t end_ps) {
+    return s->begin_ps == s->end_ps || s->begin_ps <= end_ps;
+}
+
+static void choose(const struct choosing *c, const struct tbp_track *t, uint32_t at,
+                   struct chosen *out) {
+    struct tbp_track_ref r = tbp_track_at(t, at);
+    if (meets(&c->span, tbp_index_end(c->x, r)) && !is_hidden_middle(c, r))
+        *tbp_vec_push(&out->at) = at;
+}
+
+static void choose_all(const struct choosing *c, const struct tbp_track *t, struct chosen *out) {
+    for (size_t i = 0; i < t->n; i++) {
+        if (tbp_index_begin(c->x, tbp_track_at(t, i)) > c->span.end_ps)
+            break;
+        if (!tbp_track_is_lost(c->x, t, i))
+            choose(c, t, (uint32_t)i, out);
+    }
+}
+
+/* First entry of at[from … to-1] that does not begin before begin_ps. */
+static uint32_t level_lower_bound(const struct choosing *c, const struct tbp_track *t,
+                                  const uint32_t *at, uint32_t from, uint32_t to,
+                                  uint64_t begin_ps) {
+    while (from < to) {
+        uint32_t mid = from + (to - from) / 2;
+        if (tbp_index_begin(c->x, tbp_track_at(t, at[mid])) < begin_ps)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
+/* Coarse levels may be long: blocks that end before the window are passed over. */
+static void choose_level(const struct choosing *c, size_t track, unsigned level,
+                         struct chosen *out) {
+    const struct tbp_track *t = &c->x->tracks[track];
+    const struct tbp_track_levels *l = &c->levels->tracks[track];
+    const uint64_t slack = level ? tbp_level_resolution(level - 1) : UINT64_MAX;
+    const uint64_t from_ps = c->span.begin_ps >= slack ? c->span.begin_ps - slack : 0;
+    const uint32_t to = l->first[level + 1];
+    uint32_t i = level_lower_bound(c, t, l->at, l->first[level], to, from_ps);
+    while (i < to && tbp_index_begin(c->x, tbp_track_at(t, l->at[i])) <= c->span.end_ps) {
+        if (!meets(&c->span, l->block_end[i / TBP_LEVEL_BLOCK])) {
+            i = (i / TBP_LEVEL_BLOCK + 1) * TBP_LEVEL_BLOCK;
+            continue;
+        }
+        choose(c, t, l->at[i++], out);
+    }
+}
+
 static int choose_in_track(void *ctx, size_t number, struct tbp_error *err) {
     (void)err;
     const struct choosing *c = ctx;
-    const struct tbp_track *t = &c->x->tracks[number];
-    struct tbp_track_picks *out = &c->picks->tracks[number];
-    for (size_t i = 0; i < t->n; i++) {
-        struct tbp_track_ref r = tbp_track_at(t, i);
-        const uint64_t begin = tbp_index_begin(c->x, r);
-        if (begin > c->span.end_ps)
-            break;
-        if (!c->x->keeps_all && t->serial[i] >= TBP_SERIALS)
-            continue;
-        if (c->span.by_level && !is_read(&c->span, begin, t->level[i]))
-            continue;
-        if (meets(&c->span, begin, tbp_index_dur(c->x, r)) && !is_hidden_middle(c, r))
-            out->at[out->n++] = (uint32_t)i;
+    struct chosen *out = &c->chosen[number];
+    if (!c->span.by_level) {
+        choose_all(c, &c->x->tracks[number], out);
+        return TBP_OK;
     }
+    unsigned level = 0;
+    do
+        choose_level(c, number, level, out);
+    while (tbp_level_resolution(level++) > c->span.resolution && level < TBP_TRACE_LEVELS);
+    tbp_sort_u32(out->at.at, out->at.n);
     return TBP_OK;
 }
 
@@ -156,8 +145,9 @@ static int choose_in_track(void *ctx, size_t number, struct tbp_error *err) {
 
 struct thinning {
     const struct tbp_trace_index *x;
+    struct tbp_trace_picks *picks;
+    bool *alone; /* by track */
     uint64_t resolution;
-    struct tbp_row *rows;       /* of threads, by track */
     struct tbp_strtab names;    /* of thread-less events as stored */
     struct tbp_idmap loose_ids; /* pid, name -> loose */
     TBP_VEC(struct tbp_row) loose;
@@ -190,7 +180,8 @@ static struct tbp_flow_state *flow_state(struct thinning *t, uint64_t flow) {
     return &t->flows.at[*slot];
 }
 
-static bool stays(struct thinning *t, uint32_t track, size_t at, uint64_t begin) {
+static bool stays(struct thinning *t, struct tbp_row *row, uint32_t track, size_t at,
+                  uint64_t begin) {
     const struct tbp_track *k = &t->x->tracks[track];
     struct tbp_track_ref r = tbp_track_at(k, at);
     uint64_t flow = tbp_index_flow(t->x, r);
@@ -200,43 +191,80 @@ static bool stays(struct thinning *t, uint32_t track, size_t at, uint64_t begin)
     struct tbp_row_event e = {begin, tbp_index_dur(t->x, r), TBP_FLOW_NONE};
     if (flow != TBP_NO_FLOW)
         e.direction = tbp_flow_direction(flow);
-    return tbp_row_decide(&t->rows[track], &e, flow == TBP_NO_FLOW ? NULL : flow_state(t, flow), 0,
+    return tbp_row_decide(row, &e, flow == TBP_NO_FLOW ? NULL : flow_state(t, flow), 0,
                           t->resolution);
 }
 
-static void thin_out(const struct tbp_trace_index *x, uint64_t resolution, struct tbp_arena *a,
-                     struct tbp_trace_picks *picks) {
-    struct thinning t = {.x = x, .resolution = resolution};
-    t.rows = TBP_NEW_N(a, struct tbp_row, x->n_tracks);
-    struct tbp_track_merge m = {.index = x};
-    m.heap = TBP_NEW_N(a, struct tbp_track_cursor, x->n_tracks);
-    for (uint32_t k = 0; k < x->n_tracks; k++) {
-        tbp_track_merge_add(&m, k, picks->tracks[k].at, 0, picks->tracks[k].n);
-        picks->tracks[k].n = 0; /* kept events move to the front, never past the reader */
+/* Threads without flows do not depend on what else is drawn. */
+static bool stands_alone(const struct tbp_trace_index *x, const struct tbp_track *t,
+                         const struct tbp_track_picks *p) {
+    bool alone = t->has_tid;
+    for (size_t i = 0; i < p->n && alone; i++)
+        alone = tbp_index_flow(x, tbp_track_at(t, p->at[i])) == TBP_NO_FLOW;
+    return alone;
+}
+
+static int thin_track(void *ctx, size_t track, struct tbp_error *err) {
+    (void)err;
+    struct thinning *t = ctx;
+    const struct tbp_track *k = &t->x->tracks[track];
+    struct tbp_track_picks *p = &t->picks->tracks[track];
+    t->alone[track] = stands_alone(t->x, k, p);
+    struct tbp_row row = {0};
+    const size_t n = t->alone[track] ? p->n : 0;
+    for (size_t i = p->n = p->n - n; i < n; i++) { /* kept ones move to the front */
+        uint64_t begin = tbp_index_begin(t->x, tbp_track_at(k, p->at[i]));
+        if (stays(t, &row, (uint32_t)track, p->at[i], begin))
+            p->at[p->n++] = p->at[i];
+    }
+    tbp_row_release(&row);
+    return TBP_OK;
+}
+
+/* All others together, in the order of all tracks. */
+static void thin_together(struct thinning *t, struct tbp_arena *a) {
+    struct tbp_track_merge m = {.index = t->x};
+    m.heap = TBP_NEW_N(a, struct tbp_track_cursor, t->x->n_tracks);
+    struct tbp_row *rows = TBP_NEW_N(a, struct tbp_row, t->x->n_tracks);
+    for (uint32_t k = 0; k < t->x->n_tracks; k++) {
+        struct tbp_track_picks *p = &t->picks->tracks[k];
+        if (t->alone[k])
+            continue;
+        tbp_track_merge_add(&m, k, p->at, 0, p->n);
+        p->n = 0; /* kept events move to the front, never past the reader */
     }
     tbp_track_merge_start(&m);
     uint32_t track;
     uint64_t begin;
     for (size_t at; tbp_track_merge_next(&m, &track, &at, &begin);)
-        if (stays(&t, track, at, begin)) {
-            struct tbp_track_picks *p = &picks->tracks[track];
+        if (stays(t, &rows[track], track, at, begin)) {
+            struct tbp_track_picks *p = &t->picks->tracks[track];
             p->at[p->n++] = (uint32_t)at;
         }
-    for (size_t k = 0; k < x->n_tracks; k++)
-        tbp_row_release(&t.rows[k]);
+    for (size_t k = 0; k < t->x->n_tracks; k++)
+        tbp_row_release(&rows[k]);
+}
+
+static int thin_out(const struct tbp_trace_index *x, uint64_t resolution, struct tbp_pool *pool,
+                    struct tbp_arena *a, struct tbp_trace_picks *picks, struct tbp_error *err) {
+    struct thinning t = {.x = x, .picks = picks, .resolution = resolution};
+    t.alone = TBP_NEW_N(a, bool, x->n_tracks);
+    int status = tbp_pool_for(pool, x->n_tracks, thin_track, &t, err);
+    if (status)
+        return status;
+    thin_together(&t, a);
     tbp_strtab_release(&t.names);
     tbp_idmap_release(&t.loose_ids);
     tbp_vec_release(&t.loose);
     tbp_idmap_release(&t.flow_ids);
     tbp_vec_release(&t.flows);
+    return TBP_OK;
 }
 
 static void make_picks(const struct tbp_trace_index *x, struct tbp_arena *a,
-                       struct tbp_trace_picks *out, bool full) {
+                       struct tbp_trace_picks *out) {
     *out = (struct tbp_trace_picks){0};
     out->tracks = TBP_NEW_N(a, struct tbp_track_picks, x->n_tracks);
-    for (size_t k = 0; full && k < x->n_tracks; k++)
-        out->tracks[k].at = TBP_NEW_N(a, uint32_t, x->tracks[k].n);
 }
 
 static void count_picks(const struct tbp_trace_index *x, struct tbp_trace_picks *out) {
@@ -245,76 +273,62 @@ static void count_picks(const struct tbp_trace_index *x, struct tbp_trace_picks 
         out->n += out->tracks[k].n;
 }
 
-int tbp_trace_pick_window(struct tbp_trace_index *x, const struct tbp_trace_window *w,
-                          struct tbp_pool *pool, struct tbp_arena *a, struct tbp_trace_picks *out,
-                          struct tbp_error *err) {
-    struct choosing c = {.x = x, .hides_middles = w->hides_middles, .picks = out};
+int tbp_trace_pick_window(const struct tbp_trace_index *x, const struct tbp_trace_levels *levels,
+                          const struct tbp_trace_window *w, struct tbp_pool *pool,
+                          struct tbp_arena *a, struct tbp_trace_picks *out, struct tbp_error *err) {
+    struct choosing c = {.x = x, .levels = levels, .hides_middles = w->hides_middles};
     c.span = span_of(x, w);
-    int status = c.span.by_level ? tbp_trace_index_level(x, pool, err) : TBP_OK;
-    if (status)
-        return status;
-    make_picks(x, a, out, true);
-    status = tbp_pool_for(pool, x->n_tracks, choose_in_track, &c, err);
+    TBP_BUG_IF(c.span.by_level && !levels);
+    make_picks(x, a, out);
+    c.chosen = TBP_NEW_N(a, struct chosen, x->n_tracks);
+    int status = tbp_pool_for(pool, x->n_tracks, choose_in_track, &c, err);
+    for (size_t k = 0; k < x->n_tracks; k++) {
+        const size_t n = c.chosen[k].at.n;
+        out->tracks[k] = (struct tbp_track_picks){TBP_NEW_N(a, uint32_t, n), n};
+        if (n)
+            memcpy(out->tracks[k].at, c.chosen[k].at.at, n * sizeof *out->tracks[k].at);
+        tbp_vec_release(&c.chosen[k].at);
+    }
     if (!status && c.span.resolution > 0 && c.span.begin_ps != c.span.end_ps)
-        thin_out(x, c.span.resolution, a, out);
+        status = thin_out(x, c.span.resolution, pool, a, out, err);
     count_picks(x, out);
     return status;
 }
 
 /* ---- search ---- */
 
-static int by_level(const void *a, const void *b, void *ctx) {
-    const struct tbp_track *t = ctx;
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    /* Positions are in order of begin; serials rise with them at equal begin. */
-    return t->level[x] < t->level[y] ? -1 : t->level[x] > t->level[y];
+/* Stable, so that positions of one level stay in order: of begin, and of serials at equal begin. */
+static void order_by_level(const uint8_t *level, const uint32_t *from, uint32_t *to, size_t n) {
+    size_t next[TBP_TRACE_LEVELS + 1] = {0};
+    for (size_t i = 0; i < n; i++)
+        next[level[from[i]] + 1]++;
+    for (int k = 0; k < TBP_TRACE_LEVELS; k++)
+        next[k + 1] += next[k];
+    for (size_t i = 0; i < n; i++)
+        to[next[level[from[i]]]++] = from[i];
 }
 
-struct searching {
-    const struct tbp_trace_index *x;
-    struct tbp_str prefix;
-    struct tbp_trace_picks *picks;
-};
-
-static bool starts_with(struct tbp_str s, struct tbp_str prefix) {
-    return s.n >= prefix.n && memcmp(s.p, prefix.p, prefix.n) == 0;
-}
-
-static int search_track(void *ctx, size_t number, struct tbp_error *err) {
-    (void)err;
-    const struct searching *s = ctx;
-    struct tbp_track *t = &s->x->tracks[number];
-    struct tbp_track_picks *out = &s->picks->tracks[number];
-    TBP_VEC(uint32_t) found = {0};
-    for (size_t i = 0; i < t->n; i++) {
-        struct tbp_track_ref r = tbp_track_at(t, i);
-        if (t->level[i] != TBP_LEVEL_LOST &&
-            starts_with(searched_name(s->x->lines[r.line], r.event), s->prefix))
-            *tbp_vec_push(&found) = (uint32_t)i;
-    }
-    tbp_sort(found.at, found.n, sizeof *found.at, by_level, t);
-    out->at = found.at;
-    out->n = found.n;
-    return TBP_OK;
-}
-
-int tbp_trace_pick_prefix(struct tbp_trace_index *x, struct tbp_str prefix, struct tbp_pool *pool,
-                          struct tbp_arena *a, struct tbp_trace_picks *out, struct tbp_error *err) {
-    int status = tbp_trace_index_level(x, pool, err);
-    if (status)
-        return status;
-    make_picks(x, a, out, false);
-    struct searching s = {.x = x, .prefix = prefix, .picks = out};
-    status = tbp_pool_for(pool, x->n_tracks, search_track, &s, err);
-    for (size_t k = 0; k < x->n_tracks; k++) {
-        uint32_t *found = out->tracks[k].at;
-        out->tracks[k].at = TBP_NEW_N(a, uint32_t, out->tracks[k].n);
-        if (out->tracks[k].n)
-            memcpy(out->tracks[k].at, found, out->tracks[k].n * sizeof *found);
-        tbp_vec_free_bytes(found);
+void tbp_trace_pick_prefix(const struct tbp_trace_levels *levels,
+                           const struct tbp_trace_names *names, struct tbp_str prefix,
+                           struct tbp_arena *a, struct tbp_trace_picks *out) {
+    const struct tbp_trace_index *x = levels->index;
+    size_t n;
+    const uint32_t *found = tbp_trace_names_find(names, prefix, &n);
+    make_picks(x, a, out);
+    uint32_t *sorted = TBP_NEW_N(a, uint32_t, n);
+    uint32_t *ordered = TBP_NEW_N(a, uint32_t, n);
+    if (n)
+        memcpy(sorted, found, n * sizeof *sorted);
+    tbp_sort_u32(sorted, n);
+    for (size_t i = 0, k = 0; i < n; k++) {
+        const uint32_t base = names->track_base[k], next_base = names->track_base[k + 1];
+        const size_t from = i;
+        for (; i < n && sorted[i] < next_base; i++)
+            sorted[i] -= base;
+        order_by_level(levels->tracks[k].level, sorted + from, ordered + from, i - from);
+        out->tracks[k] = (struct tbp_track_picks){ordered + from, i - from};
     }
     count_picks(x, out);
-    return status;
 }
 
 /* ---- one event ---- */
@@ -324,7 +338,7 @@ static bool is_event(const struct tbp_trace_index *x, const struct tbp_track *t,
                      struct tbp_str name, uint64_t dur_ps, int64_t serial) {
     struct tbp_track_ref r = tbp_track_at(t, i);
     return (int64_t)t->serial[i] == serial && tbp_index_dur(x, r) == dur_ps &&
-           (x->keeps_all || t->serial[i] < TBP_SERIALS) &&
+           !tbp_track_is_lost(x, t, i) &&
            tbp_str_eq(tbp_trace_event_name(x->lines[r.line], r.event), name);
 }
 
@@ -340,7 +354,7 @@ void tbp_trace_pick_event(const struct tbp_trace_index *x, struct tbp_str name, 
                           double duration_ms, int64_t serial, struct tbp_arena *a,
                           struct tbp_trace_picks *out) {
     uint64_t begin_ps, dur_ps;
-    make_picks(x, a, out, false);
+    make_picks(x, a, out);
     if (!nearest(start_ms, &begin_ps) || !nearest(duration_ms, &dur_ps))
         return;
     for (size_t k = 0; k < x->n_tracks && out->n == 0; k++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ordered output of pieces that are formatted in parallel, and prepared texts; see trace_json.h.
+ * Ordered output of pieces that are formatted in parallel, and threads; see trace_json.h.
  */
 #include "convert/tool/trace_json.h"
 
@@ -10,7 +10,7 @@
 
 /* ---- pieces ---- */
 
-struct tbp_piece_slot {
+struct piece_slot {
     struct tbp_json json;
     struct tbp_sink_memory text;
 };
@@ -20,11 +20,11 @@ struct pieces {
     struct tbp_sink *out;
     tbp_piece_fn *fn;
     void *ctx;
-    struct tbp_piece_slot *now, *before;
+    struct piece_slot *now, *before;
     size_t first, n_before;
 };
 
-static int write_slots(struct tbp_piece_slot *s, size_t n, struct tbp_sink *out,
+static int write_slots(struct piece_slot *s, size_t n, struct tbp_sink *out,
                        struct tbp_error *err) {
     for (size_t i = 0; i < n; i++) {
         int status = tbp_sink_write(out, s[i].text.data, s[i].text.size, err);
@@ -38,7 +38,7 @@ static int run_job(void *ctx, size_t job, struct tbp_error *err) {
     struct pieces *p = ctx;
     if (job == 0)
         return write_slots(p->before, p->n_before, p->out, err);
-    struct tbp_piece_slot *s = &p->now[job - 1];
+    struct piece_slot *s = &p->now[job - 1];
     s->text.size = 0;
     tbp_json_init(&s->json, &s->text.base);
     p->fn(p->ctx, p->first + job - 1, &s->json);
@@ -51,7 +51,7 @@ static int run_waves(struct pieces *p, struct tbp_pool *pool, size_t n, size_t w
     for (p->first = 0; p->first < n && !status; p->first += wave) {
         size_t here = n - p->first < wave ? n - p->first : wave;
         status = tbp_pool_for(pool, here + 1, run_job, p, err);
-        struct tbp_piece_slot *swap = p->before;
+        struct piece_slot *swap = p->before;
         p->before = p->now;
         p->now = swap;
         p->n_before = here;
@@ -66,7 +66,7 @@ int tbp_write_pieces(struct tbp_pool *pool, struct tbp_sink *out, size_t n, tbp_
         wave = n;
     struct tbp_arena arena;
     tbp_arena_init(&arena);
-    struct tbp_piece_slot *slots = TBP_NEW_N(&arena, struct tbp_piece_slot, 2 * wave);
+    struct piece_slot *slots = TBP_NEW_N(&arena, struct piece_slot, 2 * wave);
     for (size_t i = 0; i < 2 * wave; i++)
         tbp_sink_memory_init(&slots[i].text, 0);
     struct pieces p = {.out = out, .fn = fn, .ctx = ctx, .now = slots, .before = slots + wave};
@@ -75,56 +75,6 @@ int tbp_write_pieces(struct tbp_pool *pool, struct tbp_sink *out, size_t n, tbp_
         tbp_sink_memory_release(&slots[i].text);
     tbp_arena_release(&arena);
     return status;
-}
-
-/* ---- texts ---- */
-
-static bool is_plain(struct tbp_str s, enum tbp_json_escape how) {
-    bool plain = true;
-    for (size_t i = 0; i < s.n; i++) {
-        const uint8_t c = (uint8_t)s.p[i];
-        plain &= c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-        plain &= how != TBP_JSON_TRACE || (c != '<' && c != '>' && c != '&');
-    }
-    return plain;
-}
-
-struct tbp_str tbp_escaped(struct tbp_escaper *e, struct tbp_str s) {
-    if (is_plain(s, e->how))
-        return s;
-    if (!e->slot) {
-        e->slot = TBP_NEW(e->arena, struct tbp_piece_slot);
-        tbp_sink_memory_init(&e->slot->text, 0);
-    }
-    e->slot->text.size = 0;
-    tbp_json_init(&e->slot->json, &e->slot->text.base);
-    tbp_json_text(&e->slot->json, s, e->how);
-    tbp_json_finish(&e->slot->json, NULL);
-    struct tbp_str text = {(const char *)e->slot->text.data, e->slot->text.size};
-    return tbp_arena_str(e->arena, text);
-}
-
-void tbp_escaper_release(struct tbp_escaper *e) {
-    if (e->slot)
-        tbp_sink_memory_release(&e->slot->text);
-    e->slot = NULL;
-}
-
-static struct tbp_str *escaped_names(const struct tbp_trace_meta *m, size_t n,
-                                     struct tbp_escaper *e) {
-    struct tbp_str *out = TBP_NEW_N(e->arena, struct tbp_str, n);
-    for (size_t i = 0; i < n; i++)
-        out[i] = tbp_escaped(e, m[i].name);
-    return out;
-}
-
-void tbp_trace_texts_make(struct tbp_trace_texts *t, const struct tbp_trace_plane *p,
-                          struct tbp_escaper *e) {
-    t->keys = TBP_NEW_N(e->arena, struct tbp_str, p->n_keys);
-    for (uint32_t i = 0; i < p->n_keys; i++)
-        t->keys[i] = tbp_escaped(e, p->keys[i].name);
-    t->metas = escaped_names(p->metas, p->plane->n_metas, e);
-    t->made = escaped_names(p->made_metas, p->n_made_metas, e);
 }
 
 /* ---- threads ---- */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the two trace viewers share in writing: pieces of text that several threads format and that
- * leave in order, and texts that are escaped once per name instead of once per event.
+ * leave in order, and the list of processes and threads.
  */
 #ifndef TBP_CONVERT_TOOL_TRACE_JSON_H
 #define TBP_CONVERT_TOOL_TRACE_JSON_H
 
-#include "convert/analyze/trace_model.h"
+#include "convert/analyze/trace_texts.h"
 #include "plugin_data/json_out.h"
 
 /* Events per piece: large enough to hide the hand-over, small enough to stay near the caches. */
@@ -18,25 +18,6 @@ typedef void tbp_piece_fn(void *ctx, size_t piece, struct tbp_json *j);
 /* Writes pieces 0 … n-1 to the sink in order; about two pieces per thread are in memory. */
 int tbp_write_pieces(struct tbp_pool *pool, struct tbp_sink *out, size_t n, tbp_piece_fn *fn,
                      void *ctx, struct tbp_error *err);
-
-/* Escapes texts that are used many times. */
-struct tbp_escaper {
-    struct tbp_arena *arena; /* takes the results */
-    enum tbp_json_escape how;
-    struct tbp_piece_slot *slot; /* made when first needed */
-};
-/* Escaped without quotes: the text itself where nothing needs escaping, else a copy. */
-struct tbp_str tbp_escaped(struct tbp_escaper *e, struct tbp_str s);
-void tbp_escaper_release(struct tbp_escaper *e);
-
-/* Escaped names of one plane, by index of its tables. */
-struct tbp_trace_texts {
-    struct tbp_str *keys;  /* of plane->keys */
-    struct tbp_str *metas; /* shown names of plane->metas */
-    struct tbp_str *made;  /* shown names of plane->made_metas */
-};
-void tbp_trace_texts_make(struct tbp_trace_texts *t, const struct tbp_trace_plane *p,
-                          struct tbp_escaper *e);
 
 /* Processes and threads as both viewers list them: by pid, then tid, later names winning. */
 struct tbp_trace_thread {

@@ -8,10 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Texts of long_name and hlo_text longer than this become stack frames. */
-enum { FRAME_MIN = 16 };
-/* Longer metadata names are cut. */
-enum { LONG_NAME_MAX = 10000 };
 #define EXACT_INTEGERS (INT64_C(1) << 53)
 
 static const char *const contexts[18] = {
@@ -131,23 +127,12 @@ static void put_int(struct tbp_json *j, const struct tbp_trace_arg *a) {
         tbp_json_char(j, '"');
 }
 
-static struct tbp_str cut_name(struct tbp_str s) {
-    size_t n = s.n < LONG_NAME_MAX ? s.n : LONG_NAME_MAX;
-    while (n < s.n && n > 0 && ((uint8_t)s.p[n] & 0xc0) == 0x80)
-        n--; /* not within a character */
-    return tbp_str_sub(s, 0, n);
-}
-
-static const char *cut_mark(const struct tbp_trace_plane *p, const struct tbp_trace_arg *a) {
-    return a->key == p->long_name && a->s.n > LONG_NAME_MAX ? "...<truncated>" : "";
-}
-
 static void put_text_arg(struct tbp_json *j, const struct tbp_trace_plane *p,
                          const struct tbp_trace_arg *a) {
     struct tbp_str text = tbp_trace_text(p, a);
-    const char *mark = cut_mark(p, a);
-    tbp_json_text(j, mark[0] ? cut_name(text) : text, TBP_JSON_TRACE);
-    tbp_json_text(j, tbp_str_c(mark), TBP_JSON_TRACE);
+    const bool is_cut = tbp_trace_is_cut(p, a);
+    tbp_json_text(j, is_cut ? tbp_trace_cut(text) : text, TBP_JSON_TRACE);
+    tbp_json_lit(j, is_cut ? TBP_CUT_MARK : "");
     tbp_json_char(j, '"');
 }
 
@@ -162,87 +147,6 @@ static void put_number_arg(struct tbp_json *j, struct tbp_str name, const struct
         put_double(j, name, a->d);
 }
 
-/* ---- stack frames ---- */
-
-static bool is_frame(const struct tbp_trace_plane *p, const struct tbp_trace_arg *a) {
-    const enum tbp_trace_what what = (enum tbp_trace_what)p->keys[a->key].what;
-    return (what == TBP_TRACE_LONG_NAME || what == TBP_TRACE_HLO_TEXT) &&
-           (a->type == TBP_STAT_STR || a->type == TBP_STAT_REF) &&
-           tbp_trace_text(p, a).n > FRAME_MIN;
-}
-
-static struct tbp_str frame_text(struct tbp_arena *a, const struct tbp_trace_plane *p,
-                                 const struct tbp_trace_arg *arg) {
-    struct tbp_str text = tbp_trace_text(p, arg);
-    const char *mark = cut_mark(p, arg);
-    return mark[0] ? tbp_arena_cat(a, cut_name(text), tbp_str_c(mark)) : text;
-}
-
-static void add_frame(struct tbp_stack_frames *f, const struct tbp_trace_plane *p,
-                      const struct tbp_trace_arg *a) {
-    if (is_frame(p, a))
-        tbp_strtab_put(&f->texts, frame_text(&f->arena, p, a));
-}
-
-void tbp_stack_frames_of_event(struct tbp_stack_frames *f, const struct tbp_trace_line *l,
-                               size_t i) {
-    struct tbp_stream_scratch s = {0};
-    collect(l, i, &s);
-    for (size_t k = 0; k < s.all.n; k++) {
-        struct tbp_trace_arg a = s.all.at[k];
-        if (a.type == TBP_STAT_STR)
-            a.s = tbp_arena_str(&f->arena, a.s); /* scratch ends here */
-        add_frame(f, l->plane, &a);
-    }
-    tbp_stream_scratch_release(&s);
-}
-
-static void frames_of_meta(struct tbp_stack_frames *f, const struct tbp_trace_plane *p,
-                           const struct tbp_trace_meta *m) {
-    struct tbp_trace_arg name = {.key = p->long_name, .type = TBP_STAT_STR, .s = m->full_name};
-    if (m->has_long_name)
-        add_frame(f, p, &name);
-    for (uint32_t k = 0; k < m->n_args; k++)
-        add_frame(f, p, &m->args[k]);
-}
-
-/* Events themselves seldom have such texts; their names tell whether to look. */
-static bool events_have_frames(const struct tbp_trace_plane *p) {
-    for (size_t i = 0; i < p->plane->n_stat_metas; i++)
-        if (p->keys[i].what == TBP_TRACE_LONG_NAME || p->keys[i].what == TBP_TRACE_HLO_TEXT)
-            return true;
-    return false;
-}
-
-static void frames_of_line(struct tbp_stack_frames *f, const struct tbp_trace_line *l,
-                           uint8_t *seen, bool look_at_events) {
-    for (size_t i = 0; i < l->line->ev.n; i++) {
-        const uint32_t meta = l->line->ev.meta[i];
-        if (!seen[meta] && !tbp_trace_is_left_out(l, i)) {
-            seen[meta] = 1;
-            frames_of_meta(f, l->plane, &l->metas[meta]);
-        }
-        if (look_at_events && !tbp_trace_is_left_out(l, i))
-            tbp_stack_frames_of_event(f, l, i);
-    }
-}
-
-void tbp_stack_frames_of_host(struct tbp_stack_frames *f, const struct tbp_stream_host *h) {
-    for (size_t p = 0; p < h->trace.n_planes; p++) {
-        const struct tbp_trace_plane *plane = &h->trace.planes[p];
-        struct tbp_arena scratch;
-        tbp_arena_init(&scratch);
-        uint8_t *seen = TBP_NEW_N(&scratch, uint8_t, plane->plane->n_metas);
-        uint8_t *seen_made = TBP_NEW_N(&scratch, uint8_t, plane->n_made_metas + 1);
-        const bool in_events = events_have_frames(plane);
-        for (size_t k = 0; k < plane->n_lines; k++) {
-            const bool made = plane->lines[k].made != NULL;
-            frames_of_line(f, &plane->lines[k], made ? seen_made : seen, in_events && !made);
-        }
-        tbp_arena_release(&scratch);
-    }
-}
-
 /* ---- events ---- */
 
 static void put_args(struct tbp_json *j, const struct tbp_stream_host *h,
@@ -250,15 +154,15 @@ static void put_args(struct tbp_json *j, const struct tbp_stream_host *h,
                      const struct tbp_stack_frames *frames, const struct tbp_stream_scratch *s,
                      uint32_t *frame) {
     const struct tbp_trace_plane *p = l->plane;
-    const struct tbp_trace_texts *texts = &h->texts[p - h->trace.planes];
+    const struct tbp_trace_texts *texts = &h->texts->planes[p - h->index->trace->planes];
     for (size_t k = 0; k < s->all.n; k++) {
         const struct tbp_trace_arg *a = &s->all.at[k];
         const bool is_text = a->type == TBP_STAT_STR || a->type == TBP_STAT_REF;
-        const bool framed = is_frame(p, a);
+        const bool framed = tbp_trace_is_frame(p, a);
         if (framed && *frame == 0) {
             struct tbp_arena scratch;
             tbp_arena_init(&scratch);
-            *frame = tbp_strtab_get(&frames->texts, frame_text(&scratch, p, a)) + 1;
+            *frame = tbp_strtab_get(&frames->texts, tbp_trace_frame_text(&scratch, p, a)) + 1;
             tbp_arena_release(&scratch);
             continue;
         }
@@ -277,7 +181,7 @@ static void put_args(struct tbp_json *j, const struct tbp_stream_host *h,
 
 static void put_name(struct tbp_json *j, const struct tbp_stream_host *h,
                      const struct tbp_trace_line *l, size_t i) {
-    const struct tbp_trace_texts *texts = &h->texts[l->plane - h->trace.planes];
+    const struct tbp_trace_texts *texts = &h->texts->planes[l->plane - h->index->trace->planes];
     const bool named = l->line->ev.flags[i] & TBP_EVENT_STEP_NAMED;
     const bool may = named || (!l->made && (l->line->ev.has[i] & TBP_HAS_STEP_NAME)) ||
                      tbp_trace_meta_at(l, i)->has_special;
@@ -329,7 +233,7 @@ static void put_group(struct tbp_json *j, struct group group) {
 /* Up to ts, which has no comma behind. */
 static void put_start(struct tbp_json *j, const struct tbp_stream_host *h,
                       const struct tbp_track *t, struct tbp_track_ref r, uint64_t begin_ps) {
-    const struct tbp_trace_line *l = h->index.lines[r.line];
+    const struct tbp_trace_line *l = h->index->lines[r.line];
     tbp_json_lit(j, ",{\"pid\":");
     tbp_json_u64(j, t->pid + h->pid_shift);
     if (t->has_tid) {
@@ -345,8 +249,8 @@ static void put_start(struct tbp_json *j, const struct tbp_stream_host *h,
 /* End of a thread-less event that both takes and passes on its flow. */
 static void put_twin(struct tbp_json *j, const struct tbp_stream_host *h, const struct tbp_track *t,
                      struct tbp_track_ref r, uint32_t serial, struct group group) {
-    put_start(j, h, t, r, tbp_index_begin(&h->index, r) + tbp_index_dur(&h->index, r));
-    put_async(j, tbp_index_flow(&h->index, r), TBP_FLOW_END);
+    put_start(j, h, t, r, tbp_index_begin(h->index, r) + tbp_index_dur(h->index, r));
+    put_async(j, tbp_index_flow(h->index, r), TBP_FLOW_END);
     if (group.known) {
         tbp_json_lit(j, ",\"args\":{");
         put_group(j, group);
@@ -359,9 +263,9 @@ void tbp_stream_event(struct tbp_json *j, const struct tbp_stream_host *h,
                       const struct tbp_track *t, size_t at, const struct tbp_stack_frames *frames,
                       struct tbp_stream_scratch *s) {
     const struct tbp_track_ref r = tbp_track_at(t, at);
-    const struct tbp_trace_line *l = h->index.lines[r.line];
-    const uint64_t dur = tbp_index_dur(&h->index, r), flow = tbp_index_flow(&h->index, r);
-    put_start(j, h, t, r, tbp_index_begin(&h->index, r));
+    const struct tbp_trace_line *l = h->index->lines[r.line];
+    const uint64_t dur = tbp_index_dur(h->index, r), flow = tbp_index_flow(h->index, r);
+    put_start(j, h, t, r, tbp_index_begin(h->index, r));
     if (t->has_tid) {
         tbp_json_lit(j, ",\"dur\":");
         tbp_json_us17(j, dur ? dur : 1);
@@ -441,7 +345,7 @@ size_t tbp_stream_counters(struct tbp_json *j, const struct tbp_stream_host *h,
     bool is_first = true;
     for (size_t k = 0; k < picks->n; k++) {
         const struct tbp_track_ref r = tbp_track_at(t, picks->at[k]);
-        const struct tbp_trace_line *l = h->index.lines[r.line];
+        const struct tbp_trace_line *l = h->index->lines[r.line];
         if (!tbp_trace_is_counter(l))
             continue;
         collect(l, r.event, s);
@@ -449,7 +353,7 @@ size_t tbp_stream_counters(struct tbp_json *j, const struct tbp_stream_host *h,
             put_counter_head(j, h, t, l, s);
         if (s->all.n == 0)
             continue; /* a sample without value would leave no valid JSON */
-        put_sample(j, l->plane, tbp_index_begin(&h->index, r), s, is_first);
+        put_sample(j, l->plane, tbp_index_begin(h->index, r), s, is_first);
         is_first = false;
     }
     if (samples)

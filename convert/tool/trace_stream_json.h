@@ -6,6 +6,7 @@
 #ifndef TBP_CONVERT_TOOL_TRACE_STREAM_JSON_H
 #define TBP_CONVERT_TOOL_TRACE_STREAM_JSON_H
 
+#include "convert/analyze/trace_tables.h"
 #include "convert/analyze/trace_window.h"
 #include "convert/tool/trace_json.h"
 
@@ -16,12 +17,11 @@ struct tbp_stack_frames {
 };
 
 struct tbp_stream_host {
-    struct tbp_trace trace;
-    struct tbp_trace_index index;
+    const struct tbp_trace_index *index;
+    const struct tbp_host_texts *texts;
     struct tbp_trace_picks picks;
-    struct tbp_trace_texts *texts; /* by plane */
     uint32_t pid_shift;
-    struct tbp_arena arena;
+    struct tbp_arena arena; /* of picks */
 };
 
 struct tbp_stream_scratch {
@@ -29,11 +29,6 @@ struct tbp_stream_scratch {
     TBP_VEC(struct tbp_trace_arg) all; /* with those of the metadata */
 };
 void tbp_stream_scratch_release(struct tbp_stream_scratch *s);
-
-/* Adds the frames of all events of the host, or of one. */
-void tbp_stack_frames_of_host(struct tbp_stack_frames *f, const struct tbp_stream_host *h);
-void tbp_stack_frames_of_event(struct tbp_stack_frames *f, const struct tbp_trace_line *l,
-                               size_t i);
 
 /* One event of a track, with a comma before it; frames NULL: no arguments but its serial. */
 void tbp_stream_event(struct tbp_json *j, const struct tbp_stream_host *h,

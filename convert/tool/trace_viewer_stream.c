@@ -73,6 +73,10 @@ static int64_t whole(double v) {
 
 /* ---- hosts ---- */
 
+static int failed(const struct tbp_error *err) {
+    return err ? err->code : TBP_E_INTERNAL;
+}
+
 static bool has_tpu(const struct tbp_trace *t) {
     for (size_t i = 0; i < t->n_planes; i++)
         if (t->planes[i].n_lines && tbp_is_tpu_plane(t->planes[i].name))
@@ -80,68 +84,69 @@ static bool has_tpu(const struct tbp_trace *t) {
     return false;
 }
 
-static int pick(struct answer *a, struct tbp_stream_host *h, struct tbp_pool *pool,
+static int pick_window(struct answer *a, struct tbp_stream_host *h, struct tbp_session *s,
+                       uint32_t host, struct tbp_error *err) {
+    const struct question *q = &a->q;
+    const struct tbp_trace_window w = {q->start_ms, q->end_ms, whole(q->resolution),
+                                       has_tpu(h->index->trace) && !q->full_dma};
+    const struct tbp_trace_levels *levels = NULL;
+    if (tbp_trace_window_is_by_level(h->index, &w) && !(levels = tbp_trace_levels(s, host, err)))
+        return failed(err);
+    return tbp_trace_pick_window(h->index, levels, &w, tbp_session_pool(s), &h->arena, &h->picks,
+                                 err);
+}
+
+static int pick(struct answer *a, struct tbp_stream_host *h, struct tbp_session *s, uint32_t host,
                 struct tbp_error *err) {
     const struct question *q = &a->q;
-    if (q->kind == ASKS_SEARCH)
-        return tbp_trace_pick_prefix(&h->index, q->text, pool, &h->arena, &h->picks, err);
-    if (q->kind == ASKS_WINDOW) {
-        struct tbp_trace_window w = {q->start_ms, q->end_ms, whole(q->resolution),
-                                     has_tpu(&h->trace) && !q->full_dma};
-        return tbp_trace_pick_window(&h->index, &w, pool, &h->arena, &h->picks, err);
+    if (q->kind == ASKS_WINDOW)
+        return pick_window(a, h, s, host, err);
+    if (q->kind == ASKS_SEARCH) {
+        const struct tbp_trace_levels *levels = tbp_trace_levels(s, host, err);
+        const struct tbp_trace_names *names = levels ? tbp_trace_names(s, host, err) : NULL;
+        if (!names)
+            return failed(err);
+        tbp_trace_pick_prefix(levels, names, q->text, &h->arena, &h->picks);
+        return TBP_OK;
     }
-    tbp_trace_pick_event(&h->index, q->text, q->start_ms, q->duration_ms, whole(q->serial),
+    tbp_trace_pick_event(h->index, q->text, q->start_ms, q->duration_ms, whole(q->serial),
                          &h->arena, &h->picks);
     if (h->picks.n == 0)
         return tbp_fail(err, TBP_E_NOT_FOUND, "event '%.*s' not found", (int)q->text.n, q->text.p);
     return TBP_OK;
 }
 
-static void escape_names(struct tbp_stream_host *h) {
-    struct tbp_escaper e = {.arena = &h->arena, .how = TBP_JSON_TRACE};
-    h->texts = TBP_NEW_N(&h->arena, struct tbp_trace_texts, h->trace.n_planes);
-    for (size_t i = 0; i < h->trace.n_planes; i++)
-        tbp_trace_texts_make(&h->texts[i], &h->trace.planes[i], &e);
-    tbp_escaper_release(&e);
-}
-
-/* Serials beyond a byte are lost officially. */
-static void count_lost(struct tbp_session *s, uint32_t host, const struct tbp_trace_index *x) {
-    size_t lost = 0;
-    for (size_t k = 0; k < x->n_tracks && !x->keeps_all; k++)
-        for (size_t i = 0; i < x->tracks[k].n; i++)
-            lost += x->tracks[k].serial[i] >= TBP_SERIALS;
-    tbp_session_count(s, host, TBP_LEDGER_VIEW_CAP, lost);
+static void add_frames(struct answer *a, const struct tbp_stream_host *h) {
+    if (a->q.kind != ASKS_EVENT) { /* frames of all events, shown or not */
+        for (size_t i = 0; i < h->texts->n_frames; i++)
+            tbp_strtab_put(&a->frames.texts, h->texts->frames[i]);
+        return;
+    }
+    for (size_t k = 0; k < h->index->n_tracks; k++)
+        if (h->picks.tracks[k].n) {
+            struct tbp_track_ref r = tbp_track_at(&h->index->tracks[k], h->picks.tracks[k].at[0]);
+            tbp_trace_frames_of_event(&a->frames.texts, &a->frames.arena, h->index->lines[r.line],
+                                      r.event);
+        }
 }
 
 /* position: of the host in the request, from 1. */
 static int add_host(struct answer *a, struct tbp_session *s, uint32_t host, uint32_t position,
                     struct tbp_error *err) {
-    struct tbp_stream_host *h = &a->hosts[a->n_hosts++];
-    struct tbp_pool *pool = tbp_session_pool(s);
-    const bool keeps_all = tbp_session_semantics(s) == TBP_SEMANTICS_REPAIR;
-    tbp_arena_init(&h->arena);
+    struct tbp_stream_host *h = &a->hosts[a->n_hosts];
     /* Older plugins ask for one host only and show its ids as they are. */
     h->pid_shift = a->is_legacy && tbp_session_n_hosts(s) == 1 ? 0 : PIDS_PER_HOST * position;
-    int status = tbp_trace_build(s, host, TBP_TRACE_STREAM, &h->arena, &h->trace, err);
-    if (!status)
-        status = tbp_trace_index_make(&h->index, &h->trace, keeps_all, pool, err);
-    if (!status)
-        status = pick(a, h, pool, err);
+    h->index = tbp_trace_index(s, host, err);
+    h->texts = h->index ? tbp_host_texts(s, host, err) : NULL;
+    if (!h->texts)
+        return failed(err);
+    tbp_arena_init(&h->arena);
+    a->n_hosts++;
+    int status = pick(a, h, s, host, err);
     if (status)
         return status;
-    count_lost(s, host, &h->index);
-    escape_names(h);
-    a->has_tpu |= has_tpu(&h->trace);
-    if (a->q.kind != ASKS_EVENT) { /* frames of all events, shown or not */
-        tbp_stack_frames_of_host(&a->frames, h);
-        return TBP_OK;
-    }
-    for (size_t k = 0; k < h->index.n_tracks; k++)
-        if (h->picks.tracks[k].n) {
-            struct tbp_track_ref r = tbp_track_at(&h->index.tracks[k], h->picks.tracks[k].at[0]);
-            tbp_stack_frames_of_event(&a->frames, h->index.lines[r.line], r.event);
-        }
+    a->has_tpu |= has_tpu(h->index->trace);
+    add_frames(a, h);
     return TBP_OK;
 }
 
@@ -150,12 +155,12 @@ static int add_host(struct answer *a, struct tbp_session *s, uint32_t host, uint
 static void put_processes(struct tbp_json *j, const struct tbp_str *names, uint32_t host,
                           const struct tbp_stream_host *h, struct tbp_arena *a, bool *any) {
     size_t n_threads = 0, n = 0, n_processes = 0;
-    for (size_t i = 0; i < h->trace.n_planes; i++)
-        n_threads += h->trace.planes[i].n_lines;
-    struct tbp_trace_thread *p = TBP_NEW_N(a, struct tbp_trace_thread, h->trace.n_planes);
+    for (size_t i = 0; i < h->index->trace->n_planes; i++)
+        n_threads += h->index->trace->planes[i].n_lines;
+    struct tbp_trace_thread *p = TBP_NEW_N(a, struct tbp_trace_thread, h->index->trace->n_planes);
     struct tbp_trace_thread *t = TBP_NEW_N(a, struct tbp_trace_thread, n_threads);
-    for (size_t i = 0; i < h->trace.n_planes; i++) {
-        const struct tbp_trace_plane *plane = &h->trace.planes[i];
+    for (size_t i = 0; i < h->index->trace->n_planes; i++) {
+        const struct tbp_trace_plane *plane = &h->index->trace->planes[i];
         if (plane->n_lines == 0)
             continue;
         p[n_processes++] = (struct tbp_trace_thread){plane->pid, 0, plane->pid, plane->name};
@@ -208,8 +213,8 @@ static void put_frames(struct tbp_json *j, const struct tbp_stack_frames *f) {
 }
 
 static bool has_processes(const struct tbp_stream_host *h) {
-    for (size_t i = 0; i < h->trace.n_planes; i++)
-        if (h->trace.planes[i].n_lines)
+    for (size_t i = 0; i < h->index->trace->n_planes; i++)
+        if (h->index->trace->planes[i].n_lines)
             return true;
     return false;
 }
@@ -218,7 +223,7 @@ static void put_timespan(struct tbp_json *j, const struct answer *a) {
     bool any_low = false, any_high = false;
     uint64_t low = 0, high = 0;
     for (uint32_t i = 0; i < a->n_hosts; i++) {
-        const struct tbp_trace_index *x = &a->hosts[i].index;
+        const struct tbp_trace_index *x = a->hosts[i].index;
         if (!has_processes(&a->hosts[i]) || !x->has_low || !x->has_high)
             continue;
         low = any_low && low < x->low_ps ? low : x->low_ps;
@@ -257,7 +262,7 @@ static void put_head(struct tbp_json *j, const struct answer *a) {
 static void add_track_pieces(struct answer *a, uint32_t host, uint32_t track) {
     const struct tbp_track_picks *p = &a->hosts[host].picks.tracks[track];
     /* Samples of a counter are one object, so a thread-less track is one piece. */
-    const size_t step = a->hosts[host].index.tracks[track].has_tid ? TBP_PIECE_EVENTS : p->n;
+    const size_t step = a->hosts[host].index->tracks[track].has_tid ? TBP_PIECE_EVENTS : p->n;
     for (size_t i = 0; i < p->n; i += step)
         *tbp_vec_push(&a->pieces) =
             (struct piece){host, track, i, p->n - i < step ? p->n : i + step};
@@ -265,7 +270,7 @@ static void add_track_pieces(struct answer *a, uint32_t host, uint32_t track) {
 
 /* By process: thread-less tracks by name, then threads. Tracks are sorted the other way round. */
 static void add_pieces(struct answer *a, uint32_t host) {
-    const struct tbp_trace_index *x = &a->hosts[host].index;
+    const struct tbp_trace_index *x = a->hosts[host].index;
     for (uint32_t from = 0, to = 0; from < x->n_tracks; from = to) {
         while (to < x->n_tracks && x->tracks[to].pid == x->tracks[from].pid)
             to++;
@@ -282,14 +287,14 @@ static void put_piece(void *ctx, size_t number, struct tbp_json *j) {
     const struct answer *a = ctx;
     const struct piece *p = &a->pieces.at[number];
     const struct tbp_stream_host *h = &a->hosts[p->host];
-    const struct tbp_track *t = &h->index.tracks[p->track];
+    const struct tbp_track *t = &h->index->tracks[p->track];
     const struct tbp_track_picks *picks = &h->picks.tracks[p->track];
     struct tbp_stream_scratch s = {0};
     if (!t->has_tid)
         tbp_stream_counters(j, h, t, picks, &s);
     for (size_t i = p->from; i < p->to; i++) {
         struct tbp_track_ref r = tbp_track_at(t, picks->at[i]);
-        if (t->has_tid || !tbp_trace_is_counter(h->index.lines[r.line]))
+        if (t->has_tid || !tbp_trace_is_counter(h->index->lines[r.line]))
             tbp_stream_event(j, h, t, picks->at[i], a->q.with_args ? &a->frames : NULL, &s);
     }
     tbp_stream_scratch_release(&s);
@@ -299,7 +304,7 @@ static size_t count_samples(const struct answer *a) {
     size_t n = 0;
     for (size_t k = 0; k < a->pieces.n; k++) {
         const struct piece *p = &a->pieces.at[k];
-        const struct tbp_trace_index *x = &a->hosts[p->host].index;
+        const struct tbp_trace_index *x = a->hosts[p->host].index;
         const struct tbp_track *t = &x->tracks[p->track];
         for (size_t i = p->from; i < p->to && !t->has_tid; i++) {
             uint32_t at = a->hosts[p->host].picks.tracks[p->track].at[i];
@@ -360,10 +365,8 @@ static int write_stream(struct tbp_session *s, const struct tbp_request *r, stru
     }
     if (!status)
         status = write_answer(&a, s, numbers, out, err);
-    for (uint32_t i = 0; i < a.n_hosts; i++) {
-        tbp_trace_index_release(&a.hosts[i].index);
+    for (uint32_t i = 0; i < a.n_hosts; i++)
         tbp_arena_release(&a.hosts[i].arena);
-    }
     tbp_vec_release(&a.pieces);
     tbp_strtab_release(&a.frames.texts);
     tbp_arena_release(&a.frames.arena);

@@ -12,19 +12,29 @@ struct indexed {
     struct tbp_arena arena;
     struct tbp_trace trace;
     struct tbp_trace_index index;
+    struct tbp_trace_levels levels;
+    struct tbp_trace_names names;
 };
 
 static void make(struct indexed *x, struct tiny_host *h, bool keeps_all) {
     struct tbp_session *s = tiny_open(&x->run, h, 1, TBP_SEMANTICS_OFFICIAL);
     tbp_arena_init(&x->arena);
     cr_assert_eq(tbp_trace_build(s, 0, TBP_TRACE_STREAM, &x->arena, &x->trace, NULL), TBP_OK);
-    cr_assert_eq(tbp_trace_index_make(&x->index, &x->trace, keeps_all, NULL, NULL), TBP_OK);
+    cr_assert_eq(tbp_trace_index_make(&x->index, &x->trace, keeps_all, &x->arena, NULL, NULL),
+                 TBP_OK);
+    cr_assert_eq(tbp_trace_levels_make(&x->levels, &x->index, &x->arena, NULL, NULL), TBP_OK);
+    cr_assert_eq(tbp_trace_names_make(&x->names, &x->index, &x->arena, NULL, NULL), TBP_OK);
 }
 
 static void drop(struct indexed *x) {
-    tbp_trace_index_release(&x->index);
     tbp_arena_release(&x->arena);
     tiny_close(&x->run);
+}
+
+static void window(struct indexed *x, const struct tbp_trace_window *w,
+                   struct tbp_trace_picks *picks) {
+    cr_assert_eq(tbp_trace_pick_window(&x->index, &x->levels, w, NULL, &x->arena, picks, NULL),
+                 TBP_OK);
 }
 
 static void threads(struct tiny_host *h) {
@@ -81,7 +91,7 @@ Test(trace_index, serials_beyond_a_byte_are_lost_unless_kept) {
         make(&x, &h, keep);
         struct tbp_trace_window all = {.end_ms = 0};
         struct tbp_trace_picks picks;
-        cr_assert_eq(tbp_trace_pick_window(&x.index, &all, NULL, &x.arena, &picks, NULL), TBP_OK);
+        window(&x, &all, &picks);
         cr_expect_eq(picks.n, keep ? MANY : 256);
         drop(&x);
     }
@@ -94,7 +104,7 @@ Test(trace_index, a_window_holds_what_touches_it) {
     make(&x, &h, false);
     struct tbp_trace_window w = {.start_ms = 1050e-9, .end_ms = 2000e-9};
     struct tbp_trace_picks picks;
-    cr_assert_eq(tbp_trace_pick_window(&x.index, &w, NULL, &x.arena, &picks, NULL), TBP_OK);
+    window(&x, &w, &picks);
     cr_expect_eq(picks.n, 2, "the long event ends at 1050 ps, the later one begins at 2000 ps");
     drop(&x);
 }
@@ -118,8 +128,7 @@ Test(trace_index, search_goes_by_the_beginning_of_names) {
     struct indexed x;
     make(&x, &h, false);
     struct tbp_trace_picks picks;
-    cr_assert_eq(tbp_trace_pick_prefix(&x.index, TBP_STR("la"), NULL, &x.arena, &picks, NULL),
-                 TBP_OK);
+    tbp_trace_pick_prefix(&x.levels, &x.names, TBP_STR("la"), &x.arena, &picks);
     cr_expect_eq(picks.n, 2, "later and last");
     drop(&x);
 }
