@@ -198,3 +198,19 @@ Test(input, missing_file_is_named) {
     cr_assert_eq(tbp_input_open(&in, "/nonexistent/x", &err), TBP_E_NOT_FOUND);
     cr_assert(strstr(err.message, "/nonexistent/x") != NULL);
 }
+
+Test(base, numbers_are_sorted_ascending) {
+    enum { MANY = 5000 };
+    static uint32_t v[MANY];
+    for (size_t n = 0; n <= MANY; n = n * 3 + 1) {
+        uint64_t sum = 0, sorted_sum = 0;
+        for (size_t i = 0; i < n; i++)
+            sum += v[i] = (uint32_t)(i * 2654435761u) >> (n % 2 ? 0 : 12);
+        tbp_sort_u32(v, n);
+        for (size_t i = 0; i < n; i++)
+            sorted_sum += v[i];
+        for (size_t i = 1; i < n; i++)
+            cr_assert(v[i - 1] <= v[i]);
+        cr_expect_eq(sum, sorted_sum);
+    }
+}
