@@ -29,6 +29,7 @@ const struct tbp_analysis *const tbp_analyses[] = {
     &tbp_analysis_tf_data,
     &tbp_analysis_trace_index,
     &tbp_analysis_trace_levels,
+    &tbp_analysis_level_lists,
     &tbp_analysis_trace_names,
     &tbp_analysis_trace_texts,
     NULL,

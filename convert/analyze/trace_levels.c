@@ -114,7 +114,7 @@ struct flow_record {
 
 struct leveling {
     const struct tbp_trace_index *x;
-    struct tbp_track_levels *out;
+    uint8_t **out;
     struct tbp_idmap ids; /* flow id -> record */
     TBP_VEC(struct flow_record) flows;
 };
@@ -223,24 +223,6 @@ static unsigned level_event(const struct leveling *l, struct row_set *rows,
     return k;
 }
 
-/* Positions by level, counted first; and how late the events of each block end. */
-static void list_levels(const struct tbp_trace_index *x, const struct tbp_track *t,
-                        struct tbp_track_levels *out) {
-    uint32_t next[TBP_TRACE_LEVELS + 1] = {0};
-    for (size_t i = 0; i < t->n; i++)
-        next[out->level[i] + 1] += !tbp_track_is_lost(x, t, i);
-    for (int k = 0; k < TBP_TRACE_LEVELS; k++)
-        out->first[k + 1] = next[k + 1] += next[k];
-    for (size_t i = 0; i < t->n; i++)
-        if (!tbp_track_is_lost(x, t, i))
-            out->at[next[out->level[i]]++] = (uint32_t)i;
-    for (uint32_t i = 0; i < out->first[TBP_TRACE_LEVELS]; i++) {
-        uint64_t *latest = &out->block_end[i / TBP_LEVEL_BLOCK];
-        uint64_t end = tbp_index_end(x, tbp_track_at(t, out->at[i]));
-        *latest = end > *latest ? end : *latest;
-    }
-}
-
 static int level_track(void *ctx, size_t i, struct tbp_error *err) {
     (void)err;
     const struct leveling *l = ctx;
@@ -248,26 +230,67 @@ static int level_track(void *ctx, size_t i, struct tbp_error *err) {
     struct row_set rows;
     memset(&rows, 0, sizeof rows);
     for (size_t k = 0; k < t->n; k++)
-        l->out[i].level[k] = (uint8_t)level_event(l, &rows, t, tbp_track_at(t, k));
+        l->out[i][k] = (uint8_t)level_event(l, &rows, t, tbp_track_at(t, k));
     row_set_release(&rows);
-    list_levels(l->x, t, &l->out[i]);
     return TBP_OK;
 }
 
 int tbp_trace_levels_make(struct tbp_trace_levels *out, const struct tbp_trace_index *x,
                           struct tbp_arena *a, struct tbp_pool *pool, struct tbp_error *err) {
     struct leveling l = {.x = x};
-    l.out = TBP_NEW_N(a, struct tbp_track_levels, x->n_tracks);
-    for (size_t i = 0; i < x->n_tracks; i++) {
-        const size_t n = x->tracks[i].n;
-        l.out[i].level = TBP_NEW_N(a, uint8_t, n);
-        l.out[i].at = TBP_NEW_N(a, uint32_t, n);
-        l.out[i].block_end = TBP_NEW_N(a, uint64_t, n / TBP_LEVEL_BLOCK + 1);
-    }
+    l.out = TBP_NEW_N(a, uint8_t *, x->n_tracks);
+    for (size_t i = 0; i < x->n_tracks; i++)
+        l.out[i] = TBP_NEW_N(a, uint8_t, x->tracks[i].n);
     *out = (struct tbp_trace_levels){x, l.out};
     level_flows(&l);
     int status = tbp_pool_for(pool, x->n_tracks, level_track, &l, err);
     tbp_idmap_release(&l.ids);
     tbp_vec_release(&l.flows);
     return status;
+}
+
+/* ---- lists ---- */
+
+struct listing {
+    const struct tbp_trace_levels *levels;
+    struct tbp_level_lists *out;
+};
+
+static int list_track(void *ctx, size_t number, struct tbp_error *err) {
+    (void)err;
+    const struct listing *l = ctx;
+    const struct tbp_trace_index *x = l->levels->index;
+    const struct tbp_track *t = &x->tracks[number];
+    const uint8_t *level = l->levels->of_track[number];
+    struct tbp_level_list *out = &l->out->tracks[number];
+    uint32_t next[TBP_TRACE_LEVELS];
+    for (size_t i = 0; i < t->n; i++)
+        out->first[level[i] + 1] += !tbp_track_is_lost(x, t, i);
+    for (int k = 0; k < TBP_TRACE_LEVELS; k++) {
+        next[k] = out->first[k];
+        out->first[k + 1] += out->first[k];
+    }
+    for (size_t i = 0; i < t->n; i++) {
+        if (tbp_track_is_lost(x, t, i))
+            continue;
+        const uint32_t to = next[level[i]]++;
+        const uint64_t end = tbp_index_end(x, tbp_track_at(t, i));
+        uint64_t *latest = &out->block_end[to / TBP_LEVEL_BLOCK];
+        out->at[to] = (uint32_t)i;
+        *latest = end > *latest ? end : *latest;
+    }
+    return TBP_OK;
+}
+
+int tbp_level_lists_make(struct tbp_level_lists *out, const struct tbp_trace_levels *levels,
+                         struct tbp_arena *a, struct tbp_pool *pool, struct tbp_error *err) {
+    const struct tbp_trace_index *x = levels->index;
+    struct listing l = {levels, out};
+    out->tracks = TBP_NEW_N(a, struct tbp_level_list, x->n_tracks);
+    for (size_t i = 0; i < x->n_tracks; i++) {
+        const size_t n = x->tracks[i].n;
+        out->tracks[i].at = TBP_NEW_N(a, uint32_t, n);
+        out->tracks[i].block_end = TBP_NEW_N(a, uint64_t, n / TBP_LEVEL_BLOCK + 1);
+    }
+    return tbp_pool_for(pool, x->n_tracks, list_track, &l, err);
 }

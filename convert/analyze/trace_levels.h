@@ -5,8 +5,8 @@
  * trace at one resolution, and whether one more event can be told apart from it (also used to thin
  * out a window). Rule 6 of the trace views.
  *
- * Memory: 5 bytes per event (level, position), 8 per TBP_LEVEL_BLOCK events.
- * Ownership: columns come from the arena given to tbp_trace_levels_make. Const after making.
+ * Memory: 1 byte per event for its level, 4 for its place in a list, 8 per TBP_LEVEL_BLOCK events.
+ * Ownership: columns come from the arena given when made. Const after making.
  */
 #ifndef TBP_CONVERT_ANALYZE_TRACE_LEVELS_H
 #define TBP_CONVERT_ANALYZE_TRACE_LEVELS_H
@@ -15,20 +15,25 @@
 
 enum { TBP_LEVEL_BLOCK = 64 };
 
-struct tbp_track_levels {
-    uint8_t *level; /* of each event; of those that are lost as well */
-    uint32_t *at;   /* positions by level, then in order; lost events left out */
-    uint32_t first[TBP_TRACE_LEVELS + 1]; /* at[first[k] … first[k+1]-1] is level k */
-    uint64_t *block_end; /* the latest end within each TBP_LEVEL_BLOCK entries of `at` */
-};
-
 struct tbp_trace_levels {
     const struct tbp_trace_index *index;
-    struct tbp_track_levels *tracks;
+    uint8_t **of_track; /* level of each event; of those that are lost as well */
 };
 
 int tbp_trace_levels_make(struct tbp_trace_levels *l, const struct tbp_trace_index *x,
                           struct tbp_arena *a, struct tbp_pool *pool, struct tbp_error *err);
+
+/* The events of each level, for views of a part: a view of the whole needs none of this. */
+struct tbp_level_lists {
+    struct tbp_level_list {
+        uint32_t *at; /* positions by level, then in order; lost events left out */
+        uint32_t first[TBP_TRACE_LEVELS + 1]; /* at[first[k] … first[k+1]-1] is level k */
+        uint64_t *block_end; /* the latest end within each TBP_LEVEL_BLOCK entries of `at` */
+    } * tracks;
+};
+
+int tbp_level_lists_make(struct tbp_level_lists *l, const struct tbp_trace_levels *levels,
+                         struct tbp_arena *a, struct tbp_pool *pool, struct tbp_error *err);
 
 struct tbp_row {
     TBP_VEC(uint64_t) ends; /* of the drawn events by nesting depth; each the smallest so far */

@@ -33,6 +33,16 @@ static int make_levels(struct tbp_session *s, uint32_t host, struct tbp_arena *o
     return tbp_trace_levels_make(l, x, out, tbp_session_pool(s), err);
 }
 
+static int make_lists(struct tbp_session *s, uint32_t host, struct tbp_arena *out, void **table,
+                      struct tbp_error *err) {
+    const struct tbp_trace_levels *levels = tbp_trace_levels(s, host, err);
+    if (!levels)
+        return failed(err);
+    struct tbp_level_lists *l = TBP_NEW(out, struct tbp_level_lists);
+    *table = l;
+    return tbp_level_lists_make(l, levels, out, tbp_session_pool(s), err);
+}
+
 static int make_names(struct tbp_session *s, uint32_t host, struct tbp_arena *out, void **table,
                       struct tbp_error *err) {
     const struct tbp_trace_index *x = tbp_trace_index(s, host, err);
@@ -66,6 +76,12 @@ const struct tbp_analysis tbp_analysis_trace_levels = {
     .host = make_levels,
     .of_events = true,
 };
+const struct tbp_analysis tbp_analysis_level_lists = {
+    .name = "level_lists",
+    .help = "events of the timeline by level of detail",
+    .host = make_lists,
+    .of_events = true,
+};
 const struct tbp_analysis tbp_analysis_trace_names = {
     .name = "trace_names",
     .help = "names of the timeline in order, with their events",
@@ -87,6 +103,11 @@ const struct tbp_trace_index *tbp_trace_index(struct tbp_session *s, uint32_t ho
 const struct tbp_trace_levels *tbp_trace_levels(struct tbp_session *s, uint32_t host,
                                                 struct tbp_error *err) {
     return tbp_session_table(s, &tbp_analysis_trace_levels, host, err);
+}
+
+const struct tbp_level_lists *tbp_level_lists(struct tbp_session *s, uint32_t host,
+                                              struct tbp_error *err) {
+    return tbp_session_table(s, &tbp_analysis_level_lists, host, err);
 }
 
 const struct tbp_trace_names *tbp_trace_names(struct tbp_session *s, uint32_t host,

@@ -22,7 +22,7 @@ enum { NAME_STORED_MAX = 32 };
 
 struct span {
     uint64_t begin_ps, end_ps, resolution;
-    bool by_level;
+    enum tbp_window_needs needs;
 };
 
 static uint64_t to_ps(double ms) {
@@ -47,19 +47,23 @@ static struct span span_of(const struct tbp_trace_index *x, const struct tbp_tra
         s.end_ps = s.begin_ps;
     if (x->n_events >= THIN_FROM && w->resolution > 0)
         s.resolution = (uint64_t)((double)(s.end_ps - s.begin_ps) / (double)w->resolution + 0.5);
-    s.by_level = s.begin_ps > low || s.resolution > 0;
+    s.needs = s.begin_ps > low   ? TBP_WINDOW_NEEDS_LISTS
+              : s.resolution > 0 ? TBP_WINDOW_NEEDS_LEVELS
+                                 : TBP_WINDOW_NEEDS_NOTHING;
     return s;
 }
 
-bool tbp_trace_window_is_by_level(const struct tbp_trace_index *x,
-                                  const struct tbp_trace_window *w) {
-    return span_of(x, w).by_level;
+enum tbp_window_needs tbp_trace_window_needs(const struct tbp_trace_index *x,
+                                             const struct tbp_trace_window *w) {
+    return span_of(x, w).needs;
 }
 
 struct choosing {
     const struct tbp_trace_index *x;
     const struct tbp_trace_levels *levels;
+    const struct tbp_level_lists *lists;
     struct span span;
+    unsigned deepest; /* level that is read */
     bool hides_middles;
     struct chosen {
         TBP_VEC(uint32_t) at;
@@ -93,6 +97,17 @@ static void choose_all(const struct choosing *c, const struct tbp_track *t, stru
     }
 }
 
+/* Nothing begins before a window that begins with the trace: the level alone decides. */
+static void choose_coarse(const struct choosing *c, size_t track, struct chosen *out) {
+    const struct tbp_track *t = &c->x->tracks[track];
+    const uint8_t *level = c->levels->of_track[track];
+    const size_t n =
+        c->span.end_ps == UINT64_MAX ? t->n : tbp_track_lower_bound(c->x, t, c->span.end_ps + 1);
+    for (size_t i = 0; i < n; i++)
+        if (level[i] <= c->deepest && !tbp_track_is_lost(c->x, t, i))
+            choose(c, t, (uint32_t)i, out);
+}
+
 /* First entry of at[from … to-1] that does not begin before begin_ps. */
 static uint32_t level_lower_bound(const struct choosing *c, const struct tbp_track *t,
                                   const uint32_t *at, uint32_t from, uint32_t to,
@@ -111,7 +126,7 @@ static uint32_t level_lower_bound(const struct choosing *c, const struct tbp_tra
 static void choose_level(const struct choosing *c, size_t track, unsigned level,
                          struct chosen *out) {
     const struct tbp_track *t = &c->x->tracks[track];
-    const struct tbp_track_levels *l = &c->levels->tracks[track];
+    const struct tbp_level_list *l = &c->lists->tracks[track];
     const uint64_t slack = level ? tbp_level_resolution(level - 1) : UINT64_MAX;
     const uint64_t from_ps = c->span.begin_ps >= slack ? c->span.begin_ps - slack : 0;
     const uint32_t to = l->first[level + 1];
@@ -129,16 +144,24 @@ static int choose_in_track(void *ctx, size_t number, struct tbp_error *err) {
     (void)err;
     const struct choosing *c = ctx;
     struct chosen *out = &c->chosen[number];
-    if (!c->span.by_level) {
+    if (c->span.needs == TBP_WINDOW_NEEDS_NOTHING) {
         choose_all(c, &c->x->tracks[number], out);
-        return TBP_OK;
+    } else if (c->span.needs == TBP_WINDOW_NEEDS_LEVELS) {
+        choose_coarse(c, number, out);
+    } else {
+        for (unsigned level = 0; level <= c->deepest; level++)
+            choose_level(c, number, level, out);
+        tbp_sort_u32(out->at.at, out->at.n);
     }
-    unsigned level = 0;
-    do
-        choose_level(c, number, level, out);
-    while (tbp_level_resolution(level++) > c->span.resolution && level < TBP_TRACE_LEVELS);
-    tbp_sort_u32(out->at.at, out->at.n);
     return TBP_OK;
+}
+
+/* Reading stops after the first level that is as fine as the window. */
+static unsigned deepest_level(uint64_t resolution) {
+    unsigned level = 0;
+    while (level + 1 < TBP_TRACE_LEVELS && tbp_level_resolution(level) > resolution)
+        level++;
+    return level;
 }
 
 /* ---- thinning ---- */
@@ -274,11 +297,15 @@ static void count_picks(const struct tbp_trace_index *x, struct tbp_trace_picks 
 }
 
 int tbp_trace_pick_window(const struct tbp_trace_index *x, const struct tbp_trace_levels *levels,
-                          const struct tbp_trace_window *w, struct tbp_pool *pool,
-                          struct tbp_arena *a, struct tbp_trace_picks *out, struct tbp_error *err) {
-    struct choosing c = {.x = x, .levels = levels, .hides_middles = w->hides_middles};
+                          const struct tbp_level_lists *lists, const struct tbp_trace_window *w,
+                          struct tbp_pool *pool, struct tbp_arena *a, struct tbp_trace_picks *out,
+                          struct tbp_error *err) {
+    struct choosing c = {
+        .x = x, .levels = levels, .lists = lists, .hides_middles = w->hides_middles};
     c.span = span_of(x, w);
-    TBP_BUG_IF(c.span.by_level && !levels);
+    c.deepest = deepest_level(c.span.resolution);
+    TBP_BUG_IF(c.span.needs == TBP_WINDOW_NEEDS_LEVELS && !levels);
+    TBP_BUG_IF(c.span.needs == TBP_WINDOW_NEEDS_LISTS && !lists);
     make_picks(x, a, out);
     c.chosen = TBP_NEW_N(a, struct chosen, x->n_tracks);
     int status = tbp_pool_for(pool, x->n_tracks, choose_in_track, &c, err);
@@ -325,7 +352,7 @@ void tbp_trace_pick_prefix(const struct tbp_trace_levels *levels,
         const size_t from = i;
         for (; i < n && sorted[i] < next_base; i++)
             sorted[i] -= base;
-        order_by_level(levels->tracks[k].level, sorted + from, ordered + from, i - from);
+        order_by_level(levels->of_track[k], sorted + from, ordered + from, i - from);
         out->tracks[k] = (struct tbp_track_picks){ordered + from, i - from};
     }
     count_picks(x, out);

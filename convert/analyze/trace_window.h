@@ -24,14 +24,20 @@ struct tbp_trace_window {
     bool hides_middles;      /* events in the middle of a flow on TPU planes */
 };
 
-/* Whether the window is answered from levels; otherwise it shows all there is up to its end. */
-bool tbp_trace_window_is_by_level(const struct tbp_trace_index *x,
-                                  const struct tbp_trace_window *w);
+/* What a window is answered from, beside the index. */
+enum tbp_window_needs {
+    TBP_WINDOW_NEEDS_NOTHING, /* it shows all there is up to its end */
+    TBP_WINDOW_NEEDS_LEVELS,  /* it begins with the trace and is thinned out */
+    TBP_WINDOW_NEEDS_LISTS,   /* it is a part; levels and their lists */
+};
+enum tbp_window_needs tbp_trace_window_needs(const struct tbp_trace_index *x,
+                                             const struct tbp_trace_window *w);
 
-/* Picks are allocated from a. levels may be NULL for a window that is not by level. */
+/* Picks are allocated from a. levels and lists may be NULL where the window does not need them. */
 int tbp_trace_pick_window(const struct tbp_trace_index *x, const struct tbp_trace_levels *levels,
-                          const struct tbp_trace_window *w, struct tbp_pool *pool,
-                          struct tbp_arena *a, struct tbp_trace_picks *out, struct tbp_error *err);
+                          const struct tbp_level_lists *lists, const struct tbp_trace_window *w,
+                          struct tbp_pool *pool, struct tbp_arena *a, struct tbp_trace_picks *out,
+                          struct tbp_error *err);
 void tbp_trace_pick_prefix(const struct tbp_trace_levels *levels,
                            const struct tbp_trace_names *names, struct tbp_str prefix,
                            struct tbp_arena *a, struct tbp_trace_picks *out);

@@ -89,11 +89,15 @@ static int pick_window(struct answer *a, struct tbp_stream_host *h, struct tbp_s
     const struct question *q = &a->q;
     const struct tbp_trace_window w = {q->start_ms, q->end_ms, whole(q->resolution),
                                        has_tpu(h->index->trace) && !q->full_dma};
+    const enum tbp_window_needs needs = tbp_trace_window_needs(h->index, &w);
     const struct tbp_trace_levels *levels = NULL;
-    if (tbp_trace_window_is_by_level(h->index, &w) && !(levels = tbp_trace_levels(s, host, err)))
+    const struct tbp_level_lists *lists = NULL;
+    if (needs == TBP_WINDOW_NEEDS_LEVELS && !(levels = tbp_trace_levels(s, host, err)))
         return failed(err);
-    return tbp_trace_pick_window(h->index, levels, &w, tbp_session_pool(s), &h->arena, &h->picks,
-                                 err);
+    if (needs == TBP_WINDOW_NEEDS_LISTS && !(lists = tbp_level_lists(s, host, err)))
+        return failed(err);
+    return tbp_trace_pick_window(h->index, levels, lists, &w, tbp_session_pool(s), &h->arena,
+                                 &h->picks, err);
 }
 
 static int pick(struct answer *a, struct tbp_stream_host *h, struct tbp_session *s, uint32_t host,

@@ -13,6 +13,7 @@ struct indexed {
     struct tbp_trace trace;
     struct tbp_trace_index index;
     struct tbp_trace_levels levels;
+    struct tbp_level_lists lists;
     struct tbp_trace_names names;
 };
 
@@ -23,6 +24,7 @@ static void make(struct indexed *x, struct tiny_host *h, bool keeps_all) {
     cr_assert_eq(tbp_trace_index_make(&x->index, &x->trace, keeps_all, &x->arena, NULL, NULL),
                  TBP_OK);
     cr_assert_eq(tbp_trace_levels_make(&x->levels, &x->index, &x->arena, NULL, NULL), TBP_OK);
+    cr_assert_eq(tbp_level_lists_make(&x->lists, &x->levels, &x->arena, NULL, NULL), TBP_OK);
     cr_assert_eq(tbp_trace_names_make(&x->names, &x->index, &x->arena, NULL, NULL), TBP_OK);
 }
 
@@ -33,8 +35,9 @@ static void drop(struct indexed *x) {
 
 static void window(struct indexed *x, const struct tbp_trace_window *w,
                    struct tbp_trace_picks *picks) {
-    cr_assert_eq(tbp_trace_pick_window(&x->index, &x->levels, w, NULL, &x->arena, picks, NULL),
-                 TBP_OK);
+    cr_assert_eq(
+        tbp_trace_pick_window(&x->index, &x->levels, &x->lists, w, NULL, &x->arena, picks, NULL),
+        TBP_OK);
 }
 
 static void threads(struct tiny_host *h) {

@@ -128,7 +128,7 @@ static void read_all(const struct tbp_trace_levels *l, uint64_t begin, uint64_t 
             struct item e = {k, i, tbp_index_begin(x, ref), 0, tbp_index_dur(x, ref), 0};
             e.end = e.begin + e.dur;
             e.flow = tbp_index_flow(x, ref);
-            if (e.begin <= end && e.end >= begin && is_read(begin, r, &e, l->tracks[k].level[i]))
+            if (e.begin <= end && e.end >= begin && is_read(begin, r, &e, l->of_track[k][i]))
                 out->items[out->n++] = e;
         }
 }
@@ -162,14 +162,16 @@ static void expect_same(const struct expected *want, const struct tbp_trace_pick
 static void compare_windows(struct random *r, struct tbp_session *s, bool thins) {
     const struct tbp_trace_levels *l = tbp_trace_levels(s, 0, NULL);
     struct tbp_trace_index x = *l->index;
-    struct tbp_trace_levels large = {&x, l->tracks};
+    struct tbp_trace_levels large = {&x, l->of_track};
+    const struct tbp_level_lists *lists = tbp_level_lists(s, 0, NULL);
     static struct expected want;
     if (thins)
         x.n_events = THIN_FROM; /* small hosts are shown in full otherwise */
     for (int i = 0; i < 60; i++) {
         struct tbp_arena arena;
         tbp_arena_init(&arena);
-        uint64_t begin = x.low_ps + 1 + (uint64_t)any_time(r) % (x.high_ps - x.low_ps);
+        uint64_t begin = x.low_ps + (i % 4 > 0) + /* the first kind begins with the trace */
+                         (i % 4 ? (uint64_t)any_time(r) % (x.high_ps - x.low_ps) : 0);
         uint64_t end = begin + 1000 + (uint64_t)any_time(r);
         end = end > x.high_ps ? x.high_ps : end;
         struct tbp_trace_window w = {(double)begin / 1e9, (double)end / 1e9, thins ? 50 : 0, false};
@@ -179,7 +181,8 @@ static void compare_windows(struct random *r, struct tbp_session *s, bool thins)
             continue;
         uint64_t resolution = thins ? (uint64_t)((double)(end - begin) / 50 + 0.5) : 0;
         struct tbp_trace_picks got;
-        cr_assert_eq(tbp_trace_pick_window(&x, &large, &w, NULL, &arena, &got, NULL), TBP_OK);
+        cr_assert_eq(tbp_trace_pick_window(&x, &large, lists, &w, NULL, &arena, &got, NULL),
+                     TBP_OK);
         read_all(&large, begin, end, resolution, &want);
         if (resolution)
             thin(&want, resolution);
@@ -223,7 +226,7 @@ Test(trace_window, searches_find_every_name_that_starts_so) {
                     struct tbp_track_ref ref = tbp_track_at(t, i);
                     struct tbp_str name =
                         tbp_trace_event_name(l->index->lines[ref.line], ref.event);
-                    if (l->tracks[k].level[i] == level && tbp_str_starts(name, prefixes[p]))
+                    if (l->of_track[k][i] == level && tbp_str_starts(name, prefixes[p]))
                         cr_assert(n < got.tracks[k].n && got.tracks[k].at[n++] == i);
                 }
             cr_assert_eq(n, got.tracks[k].n);
@@ -244,7 +247,7 @@ Test(trace_window, tables_of_events_go_with_them_and_come_back) {
     const struct tbp_trace_index *x = tbp_trace_index(s, 0, NULL);
     cr_assert_not_null(x);
     cr_expect_eq(tbp_trace_index(s, 0, NULL), x, "kept");
-    cr_assert_not_null(tbp_trace_levels(s, 0, NULL));
+    cr_assert_not_null(tbp_level_lists(s, 0, NULL));
     cr_expect_geq(tbp_session_memory(s), before_bytes + LINES * EVENTS * 9, "serials and levels");
     tbp_session_release_events(s, 0);
     cr_expect_lt(tbp_session_memory(s), before_bytes, "columns and tables are gone");
