@@ -19,9 +19,9 @@ def _is_plain(text, longest):
 
 
 def _fault_of_run(run):
-    if not _is_plain(run, LONGEST_NAME):
+    if not _is_plain(run, LONGEST_PATH):
         return "is no name of a run"
-    if run.startswith("/") or "://" in run or "\\" in run:
+    if run.startswith("/") or "://" in run:
         return "is not below the log directory"
     if any(part == ".." for part in run.split("/")):
         return "leads out of the log directory"

@@ -130,6 +130,14 @@ def test_windows_searches_and_details(two_hosts):
         assert missing.status == 404 and b"not found" in missing.body
 
 
+def test_tables_can_be_downloaded(two_hosts):
+    with board.Board(two_hosts) as b:
+        for tool in ("framework_op_stats", "kernel_stats"):
+            answer = b.route("data_csv", run="run", tag=tool, host=board.ALL_HOSTS)
+            assert answer.status == 200 and answer.headers["content-type"].startswith("text/csv")
+            assert answer.body.startswith(b'"Rank"') or answer.body.startswith(b"Rank"), answer.body[:80]
+
+
 # ---- (d) several hosts, no cache files ----
 
 
