@@ -16,6 +16,11 @@ BASE = "/data/plugin/profile"
 NEWEST = "xprof==2.24.2"
 ALL_HOSTS = "ALL_HOSTS"
 START_S = 60
+STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stand_in")
+
+
+def version_of(plugin):
+    return tuple(int(n) for n in plugin.split("==")[-1].split("."))
 
 
 class Answer:
@@ -39,6 +44,9 @@ class Board:
         env = {**os.environ, "TBPROF_CHARTS": "remote", "PYTHONDONTWRITEBYTECODE": "1", **environment}
         if plugin:
             env["PYTHONPATH"] = os.path.join(PLUGINS, plugin)  # an absolute path stays as it is
+            if os.pathsep not in plugin and version_of(plugin) < (2, 19):  # these import TensorFlow
+                env["PYTHONPATH"] += os.pathsep + STAND_IN
+                env["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
         self.log = open(self.log_path, "wb")
         self.process = subprocess.Popen(
             [python, "-m", "tensorboard.main", "--logdir", self.logdir, "--host", "127.0.0.1", "--port",

@@ -21,7 +21,9 @@ SKIPPED = 77
 PACKAGES = ("tensorboard", "pytest", "etils[epath]", "fsspec", "cheroot", "gviz_api", "six", "werkzeug", "protobuf",
             "packaging", "numpy", "absl-py", "duckdb", "ml-dtypes", "fire")
 PLUGINS = ("xprof==2.24.2", "xprof==2.23.1", "xprof==2.22.3", "xprof==2.21.6", "xprof==2.20.0",
-           "tensorboard-plugin-profile==2.19.5", "tensorboard-plugin-profile==2.19.0")
+           "tensorboard-plugin-profile==2.19.5", "tensorboard-plugin-profile==2.19.0",
+           "tensorboard-plugin-profile==2.18.0", "tensorboard-plugin-profile==2.15.2",
+           "tensorboard-plugin-profile==2.11.2")
 
 
 class Unavailable(Exception):

@@ -9,7 +9,7 @@ import pytest
 import board
 
 OP_STATS = ("overview_page", "framework_op_stats", "kernel_stats", "pod_viewer")
-C_INTERFACE = [p for p in sorted(os.listdir(board.PLUGINS)) if p.startswith("xprof==2.2") and p > "xprof==2.22.1"]
+C_INTERFACE = [p for p in sorted(os.listdir(board.PLUGINS)) if board.version_of(p) > (2, 22, 1)]
 LIBRARY = os.path.join(os.path.dirname(board.TBPROF), "libtbprof_backend.so")
 
 
