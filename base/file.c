@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { READ_CHUNK = 1 << 20 };
+enum { READ_CHUNK = 1 << 20, COPY_PART = 8 << 20 };
 
 static int grow(uint8_t **data, size_t *cap, size_t need) {
     if (need <= *cap)
@@ -153,31 +154,51 @@ static int stamp_fd(struct tbp_file_stamp *stamp, int fd, const char *path, stru
     return stamp_of(stamp, &st, path, err);
 }
 
-/* At most size bytes; fewer if the file has become shorter. Huge pages are not asked for: they make this
- * twice as fast at best and five times as slow where the system has to make room for them first. */
-static int read_copy(struct tbp_input *in, int fd, size_t size, const char *path, struct tbp_error *err) {
-    uint8_t *data = malloc(size ? size : 1);
-    if (!data)
-        return tbp_fail(err, TBP_E_MEMORY, "no memory for '%s' (%zu bytes)", path, size);
-    size_t n = 0;
-    while (n < size) {
-        ssize_t k = read(fd, data + n, size - n);
+struct copying {
+    uint8_t *data;
+    size_t size;
+    int fd;
+    const char *path;
+    _Atomic size_t end; /* of what could be read: size, or less if the file has become shorter */
+};
+
+static int copy_part(void *ctx, size_t part, struct tbp_error *err) {
+    struct copying *c = ctx;
+    size_t at = part * COPY_PART, end = c->size - at < COPY_PART ? c->size : at + COPY_PART;
+    while (at < end) {
+        ssize_t k = pread(c->fd, c->data + at, end - at, (off_t)at);
         if (k < 0 && errno == EINTR)
             continue;
-        if (k < 0) {
-            free(data);
-            return tbp_fail_errno(err, TBP_E_IO, "cannot read '%s'", path);
-        }
+        if (k < 0)
+            return tbp_fail_errno(err, TBP_E_IO, "cannot read '%s'", c->path);
         if (k == 0)
             break;
-        n += (size_t)k;
+        at += (size_t)k;
     }
-    *in = (struct tbp_input){.data = data, .size = n};
+    size_t known = c->end;
+    while (at < end && at < known && !atomic_compare_exchange_weak(&c->end, &known, at))
+        ;
+    return TBP_OK;
+}
+
+/* At most size bytes; fewer if the file has become shorter. Huge pages are not asked for: they make this
+ * twice as fast at best and five times as slow where the system has to make room for them first. */
+static int read_copy(struct tbp_input *in, int fd, size_t size, const char *path, struct tbp_pool *pool,
+                     struct tbp_error *err) {
+    struct copying c = {malloc(size ? size : 1), size, fd, path, size};
+    if (!c.data)
+        return tbp_fail(err, TBP_E_MEMORY, "no memory for '%s' (%zu bytes)", path, size);
+    int status = tbp_pool_for(pool, (size + COPY_PART - 1) / COPY_PART, copy_part, &c, err);
+    if (status) {
+        free(c.data);
+        return status;
+    }
+    *in = (struct tbp_input){.data = c.data, .size = c.end};
     return TBP_OK;
 }
 
 int tbp_input_open_copy(struct tbp_input *in, const char *path, struct tbp_file_stamp *stamp,
-                        bool *is_torn, struct tbp_error *err) {
+                        bool *is_torn, struct tbp_pool *pool, struct tbp_error *err) {
     *in = (struct tbp_input){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
@@ -185,7 +206,7 @@ int tbp_input_open_copy(struct tbp_input *in, const char *path, struct tbp_file_
     struct tbp_file_stamp after;
     int status = stamp_fd(stamp, fd, path, err);
     if (!status)
-        status = read_copy(in, fd, (size_t)stamp->size_bytes, path, err);
+        status = read_copy(in, fd, (size_t)stamp->size_bytes, path, pool, err);
     if (!status)
         status = stamp_fd(&after, fd, path, err);
     close(fd);

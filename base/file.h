@@ -6,7 +6,7 @@
 #ifndef TBP_BASE_FILE_H
 #define TBP_BASE_FILE_H
 
-#include "base/status.h"
+#include "base/pool.h"
 
 struct tbp_input {
     const uint8_t *data;
@@ -38,9 +38,9 @@ int tbp_file_stamp(struct tbp_file_stamp *stamp, const char *path, struct tbp_er
 /* As tbp_input_open for a regular file (anything else is refused, never waited for), but the bytes are
  * a copy: for processes which must live on when somebody truncates the file, since touching a mapping
  * beyond the end of its file is a fatal signal. *stamp is that of the bytes read; *is_torn tells that
- * the file changed while it was read. */
+ * the file changed while it was read. pool may be NULL. */
 int tbp_input_open_copy(struct tbp_input *in, const char *path, struct tbp_file_stamp *stamp,
-                        bool *is_torn, struct tbp_error *err);
+                        bool *is_torn, struct tbp_pool *pool, struct tbp_error *err);
 void tbp_input_release(struct tbp_input *in);
 /* Tells the system that the pages of data[from … from+size) may be dropped; they come back from disk when touched.
  * Ranges below a megabyte are not worth the call and are left alone. */

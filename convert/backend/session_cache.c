@@ -84,7 +84,7 @@ static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool 
     struct tbp_file_stamp stamp;
     struct tbp_input input;
     bool is_torn = false;
-    int status = tbp_input_open_copy(&input, m->path, &stamp, &is_torn, err);
+    int status = tbp_input_open_copy(&input, m->path, &stamp, &is_torn, pool, err);
     if (status || is_torn || !tbp_file_stamp_eq(&stamp, &m->stamp))
         h->is_stale = true;
     if (status)
@@ -122,7 +122,8 @@ static int make_guarded(void *ctx, struct tbp_error *err) {
     h->files = *f;
     h->files.at = TBP_NEW_N(&m->arena, struct tbp_run_member, f->n);
     h->is_hasty = is_hasty(f);
-    h->memory_bytes = f->size_bytes; /* until it is measured: room is made before anything is read */
+    h->memory_bytes =
+        f->size_bytes; /* until it is measured: room is made before anything is read */
     for (uint32_t i = 0; i < f->n; i++) {
         struct tbp_run_member *to = &h->files.at[i];
         *to = f->at[i];

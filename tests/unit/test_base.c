@@ -199,6 +199,35 @@ Test(input, missing_file_is_named) {
     cr_assert(strstr(err.message, "/nonexistent/x") != NULL);
 }
 
+Test(input, copies_in_parts_are_the_file) {
+    enum { WORDS = 5000000 }; /* 20 MB: several parts, the last one short */
+    char path[] = "/tmp/tbprof_test_XXXXXX";
+    uint32_t *words = malloc(WORDS * sizeof *words);
+    for (uint32_t i = 0; i < WORDS; i++)
+        words[i] = i * 2654435761u;
+    FILE *f = fdopen(mkstemp(path), "wb");
+    cr_assert_eq(fwrite(words, sizeof *words, WORDS, f), WORDS);
+    fclose(f);
+    struct tbp_input in;
+    struct tbp_file_stamp stamp, again;
+    bool is_torn = true;
+    struct tbp_pool *pool = tbp_pool_new(3);
+    cr_assert_eq(tbp_input_open_copy(&in, path, &stamp, &is_torn, pool, NULL), TBP_OK);
+    cr_assert_not(is_torn);
+    cr_assert_not(in.mapped);
+    cr_assert_eq(in.size, WORDS * sizeof *words);
+    cr_assert_eq(memcmp(in.data, words, in.size), 0);
+    cr_assert_eq(tbp_file_stamp(&again, path, NULL), TBP_OK);
+    cr_assert(tbp_file_stamp_eq(&stamp, &again));
+    tbp_input_release(&in);
+    tbp_pool_free(pool);
+    free(words);
+    unlink(path);
+    cr_assert_eq(tbp_input_open_copy(&in, path, &stamp, &is_torn, NULL, NULL), TBP_E_NOT_FOUND);
+    cr_assert_eq(tbp_input_open_copy(&in, "/dev/zero", &stamp, &is_torn, NULL, NULL), TBP_E_IO);
+    cr_assert_eq(tbp_input_open_copy(&in, "/tmp", &stamp, &is_torn, NULL, NULL), TBP_E_IO);
+}
+
 Test(base, numbers_are_sorted_ascending) {
     enum { MANY = 5000 };
     static uint32_t v[MANY];
