@@ -502,6 +502,14 @@ static int read_all(struct reading *r, struct tbp_pool *pool, struct tbp_error *
     return status;
 }
 
+/* No plane with a name, no event: whatever the bytes were, they were no profile. */
+static bool holds_nothing(const struct tbp_host *h) {
+    for (size_t i = 0; i < h->n_planes; i++)
+        if (h->planes[i].name.n)
+            return false;
+    return tbp_host_count_events(h) == 0;
+}
+
 static int read_xplane(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
     struct reading r = {.host = host, .file = host->input.data, .budget = 64 * (uint64_t)host->input.size + (1 << 20)};
     pthread_mutex_init(&r.lock, NULL);
@@ -510,7 +518,7 @@ static int read_xplane(struct tbp_host *host, struct tbp_pool *pool, struct tbp_
     tbp_vec_release(&r.planes);
     tbp_vec_release(&r.lines);
     tbp_input_drop_pages(&host->input); /* few analyses look at stats, and few of them */
-    if (status == TBP_OK && host->n_planes == 0 && tbp_ledger_has_loss(&host->ledger)) {
+    if (status == TBP_OK && holds_nothing(host) && tbp_ledger_has_loss(&host->ledger)) {
         char path[TBP_ERROR_TEXT];
         size_t n = host->path.n < sizeof path - 1 ? host->path.n : sizeof path - 1;
         memcpy(path, host->path.p, n);
@@ -521,6 +529,20 @@ static int read_xplane(struct tbp_host *host, struct tbp_pool *pool, struct tbp_
     return status;
 }
 
+/* Begins like the fields of a plane. A newline before text or JSON reads as a plane, too, so the first field inside must
+ * be one, and what is nested in it (metadata, stats) must begin with a key, which no text does. */
+static bool looks_like_plane(struct tbp_wire plane) {
+    enum { FIRST_PRINTABLE = ' ' };
+    struct tbp_wire_field f;
+    if (plane.at == plane.end)
+        return true;
+    if (tbp_wire_next(&plane, &f) <= 0)
+        return plane.at[0] < FIRST_PRINTABLE; /* cut or damaged, but no text */
+    bool fits = f.number < TBP_SHAPE_FIELDS && tbp_shape_xplane.type[f.number] == (int8_t)f.type;
+    bool nested = f.number >= TBP_XPLANE_EVENT_METADATA;
+    return fits && (!nested || f.bytes.at == f.bytes.end || f.bytes.at[0] < FIRST_PRINTABLE);
+}
+
 /* Nothing at all is a valid, empty XSpace; else the first bytes must be its fields. */
 static int probe(const uint8_t *data, size_t size) {
     enum { LIKELY = 60, SURE = 90 };
@@ -529,15 +551,16 @@ static int probe(const uint8_t *data, size_t size) {
     struct tbp_wire w = tbp_wire_of(data, size);
     struct tbp_wire_field f;
     int got = tbp_wire_next(&w, &f);
-    if (got > 0)
+    if (got > 0 && f.number != TBP_XSPACE_PLANES)
         return f.number <= TBP_XSPACE_HOSTNAMES && f.type == TBP_WIRE_BYTES ? LIKELY : 0;
-    if (got != TBP_E_TRUNCATED || data[0] != (TBP_XSPACE_PLANES << 3 | TBP_WIRE_BYTES))
-        return 0;
+    if (got > 0)
+        return f.type == TBP_WIRE_BYTES && looks_like_plane(f.bytes) ? SURE : 0;
     uint64_t n;
-    w.at++;
-    if (tbp_wire_varint(&w, &n) || tbp_wire_next(&w, &f) <= 0)
+    w.at++; /* the first plane is longer than what is looked at, or than the file */
+    if (got != TBP_E_TRUNCATED || data[0] != (TBP_XSPACE_PLANES << 3 | TBP_WIRE_BYTES) ||
+        tbp_wire_varint(&w, &n))
         return 0;
-    return f.number < TBP_SHAPE_FIELDS && tbp_shape_xplane.type[f.number] == (int8_t)f.type ? SURE : 0;
+    return looks_like_plane(w) ? SURE : 0;
 }
 
 const struct tbp_reader tbp_reader_xplane = {
