@@ -33,6 +33,7 @@ struct temporary {
 };
 static struct temporary temporaries[TEMPORARIES];
 static atomic_bool is_stopping; /* a signal came: no new temporary may appear behind its back */
+static atomic_int n_opening;     /* threads between asking is_stopping and having their file */
 
 struct tbp_sink_file {
     struct tbp_sink base;
@@ -63,16 +64,15 @@ static void give_back(struct tbp_sink_file *f) {
 }
 
 void tbp_sink_file_remove_temporaries(void) {
-    static const struct timespec moment = {0, 2000000};
+    enum { PATIENCE = 1000 };
+    static const struct timespec moment = {0, 1000000};
     atomic_store(&is_stopping, true);
-    /* The second pass catches a file whose creation another thread had begun before the first. */
-    for (int pass = 0; pass < 2; ++pass) {
-        for (int i = 0; i < TEMPORARIES; ++i)
-            if (atomic_load(&temporaries[i].live))
-                unlink(temporaries[i].path);
-        if (pass == 0)
-            nanosleep(&moment, NULL);
-    }
+    /* Openers hold signals back, so the interrupted thread is none of them and they get on. */
+    for (int i = 0; i < PATIENCE && atomic_load(&n_opening) > 0; ++i)
+        nanosleep(&moment, NULL);
+    for (int i = 0; i < TEMPORARIES; ++i)
+        if (atomic_load(&temporaries[i].live))
+            unlink(temporaries[i].path);
 }
 
 /* Process number in ".<name>.<pid>-<n>.tmp", or 0 if the name is not one of a temporary. */
@@ -169,6 +169,27 @@ static int file_finish(struct tbp_sink *base, struct tbp_error *err) {
     return TBP_OK;
 }
 
+/* Opens the new file at f->temporary->path unless a signal asked to stop; errno is EINTR then. */
+static int open_new(struct tbp_sink_file *f) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    atomic_fetch_add(&n_opening, 1);
+    int fd = -1;
+    errno = EINTR;
+    if (!atomic_load(&is_stopping)) {
+        atomic_store(&f->temporary->live, true);
+        fd = open(f->temporary->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0)
+            atomic_store(&f->temporary->live, false);
+    }
+    int saved = errno;
+    atomic_fetch_sub(&n_opening, 1);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = saved;
+    return fd;
+}
+
 /* Creates the temporary with the modes of an ordinary new file (O_CREAT obeys the umask). */
 static int create(struct tbp_sink_file *f, struct tbp_error *err) {
     const char *slash = strrchr(f->path, '/'), *name = slash ? slash + 1 : f->path;
@@ -182,13 +203,11 @@ static int create(struct tbp_sink_file *f, struct tbp_error *err) {
         }
         if (access(f->temporary->path, F_OK) == 0)
             continue; /* of another process: must not be taken for ours below */
-        atomic_store(&f->temporary->live, true);
-        f->out.fd = open(f->temporary->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (f->out.fd >= 0 && !atomic_load(&is_stopping))
-            return TBP_OK;
+        f->out.fd = open_new(f);
         if (f->out.fd >= 0)
+            return TBP_OK;
+        if (errno == EINTR && atomic_load(&is_stopping))
             return tbp_fail(err, TBP_E_INTERRUPTED, "a signal asked to stop");
-        atomic_store(&f->temporary->live, false);
         if (errno != EEXIST)
             break;
     }
