@@ -107,9 +107,32 @@ static int choose_tools(struct convert *c, struct tbp_error *err) {
     return TBP_OK;
 }
 
+/* Empty and hidden names, '.' and '..' among them, and paths are none. */
+static bool is_name(const char *name) {
+    return *name && *name != '.' && !strchr(name, '/');
+}
+
 static int check_name(const char *option, const char *name, struct tbp_error *err) {
-    if (name && (!*name || *name == '.' || strchr(name, '/')))
+    if (name && !is_name(name))
         return tbp_fail(err, TBP_E_OPTION, "'%s' is no name for '%s'", name, option);
+    return TBP_OK;
+}
+
+/* Names taken from files and folders obey the rules of --run and --host: they become paths too. */
+static int check_derived(const struct convert *c, struct tbp_error *err) {
+    for (size_t i = 0; i < c->runs.list.n; i++) {
+        const struct tbp_run *r = &c->runs.list.at[i];
+        if (!c->v->run && !is_name(r->name))
+            return tbp_fail(err, TBP_E_USAGE,
+                            "'%s' gives no name for a run ('%s'): choose one with --run NAME",
+                            r->hosts[0].path, r->name);
+        for (size_t k = 0; k < r->n_hosts; k++) {
+            if (!is_name(r->hosts[k].host.p))
+                return tbp_fail(err, TBP_E_USAGE,
+                                "'%s' gives no name for a host ('%s'): choose one with --host NAME",
+                                r->hosts[k].path, r->hosts[k].host.p);
+        }
+    }
     return TBP_OK;
 }
 
@@ -123,7 +146,8 @@ static int merge_hosts(struct tbp_run *into, const struct tbp_run *from, struct 
         for (size_t k = 0; k < into->n_hosts; k++) {
             if (tbp_str_eq(hosts[k].host, from->hosts[i].host))
                 return tbp_fail(err, TBP_E_USAGE,
-                                "two files of host '%s' in run '%s': '%s' and '%s'",
+                                "two files of host '%s' in run '%s': '%s' and '%s'; convert "
+                                "them apart, with --run or --host",
                                 hosts[k].host.p, into->name, hosts[k].path, from->hosts[i].path);
         }
         hosts[into->n_hosts + i] = from->hosts[i];
@@ -133,11 +157,40 @@ static int merge_hosts(struct tbp_run *into, const struct tbp_run *from, struct 
     return TBP_OK;
 }
 
+/* Where the run goes, and which folders it gets. */
+static void place_run(const struct convert *c, const struct tbp_run *run,
+                      struct tbp_convert_job *job) {
+    struct tbp_arena *arena = c->cli->arena;
+    const struct convert_values *v = c->v;
+    bool is_in_place = !v->output && run->is_folder && run->logdir && !v->run;
+    const char *root = v->output ? v->output : "logdir";
+    if (is_in_place)
+        job->logdir = run->logdir;
+    else
+        job->logdir = *run->below ? tbp_arena_printf(arena, "%s/%s", root, run->below) : root;
+    const char *name = v->run ? v->run : run->name;
+    job->folder = tbp_arena_printf(arena, "%s/plugins/profile/%s", job->logdir, name);
+    const char *pages = tbp_arena_printf(arena, "%s_pages", job->folder);
+    job->has_xplane = v->for_whom != FOR_LEGACY && !is_in_place;
+    if (v->for_whom == FOR_ALL)
+        job->pages_folder = pages;
+    /* in place the xplane is there already and would hide the pages from 2.11.2 to 2.19.0 */
+    if (v->for_whom == FOR_LEGACY && is_in_place)
+        job->folder = pages;
+}
+
+/* Runs that would be written to one folder are one run. */
 static bool is_same_run(const struct convert *c, const struct tbp_run *a, const struct tbp_run *b) {
     if (c->v->run)
         return true;
-    return a->logdir && b->logdir && strcmp(a->logdir, b->logdir) == 0 &&
-           strcmp(a->name, b->name) == 0;
+    if (strcmp(a->name, b->name) != 0)
+        return false;
+    if (a->logdir && b->logdir && strcmp(a->logdir, b->logdir) == 0)
+        return true;
+    struct tbp_convert_job x = {0}, y = {0};
+    place_run(c, a, &x);
+    place_run(c, b, &y);
+    return strcmp(x.folder, y.folder) == 0;
 }
 
 /* With --run everything is one run; files of one run folder are hosts of one run in any case. */
@@ -170,29 +223,8 @@ static int name_runs(struct convert *c, struct tbp_error *err) {
         return status;
     if (v->host)
         c->runs.list.at[0].hosts[0].host = tbp_str_c(v->host);
-    return unite_runs(c, err);
-}
-
-/* Where the run goes, and which folders it gets. */
-static void place_run(const struct convert *c, const struct tbp_run *run,
-                      struct tbp_convert_job *job) {
-    struct tbp_arena *arena = c->cli->arena;
-    const struct convert_values *v = c->v;
-    bool is_in_place = !v->output && run->is_folder && run->logdir && !v->run;
-    const char *root = v->output ? v->output : "logdir";
-    if (is_in_place)
-        job->logdir = run->logdir;
-    else
-        job->logdir = *run->below ? tbp_arena_printf(arena, "%s/%s", root, run->below) : root;
-    const char *name = v->run ? v->run : run->name;
-    job->folder = tbp_arena_printf(arena, "%s/plugins/profile/%s", job->logdir, name);
-    const char *pages = tbp_arena_printf(arena, "%s_pages", job->folder);
-    job->has_xplane = v->for_whom != FOR_LEGACY && !is_in_place;
-    if (v->for_whom == FOR_ALL)
-        job->pages_folder = pages;
-    /* in place the xplane is there already and would hide the pages from 2.11.2 to 2.19.0 */
-    if (v->for_whom == FOR_LEGACY && is_in_place)
-        job->folder = pages;
+    status = check_derived(c, err);
+    return status ? status : unite_runs(c, err);
 }
 
 static void tell_counters(const struct convert *c, const struct tbp_ledger *l) {

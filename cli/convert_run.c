@@ -10,6 +10,7 @@
 #include "plugin_data/rundir.h"
 
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_TOOLS = 64 };
 
@@ -253,12 +254,39 @@ static int write_marker(const struct tbp_convert_job *job, const struct tbp_conv
     return tbp_marker_write(job->logdir, host->name.p, host->start_s, err);
 }
 
-int tbp_convert_run(const struct tbp_convert_job *job, struct tbp_arena *arena,
-                    struct tbp_convert_result *result, struct tbp_error *err) {
-    size_t n = job->run->n_hosts;
+/* Length of the longest part of the path, cut at slashes, that is there already. */
+static size_t length_there(const char *path, struct tbp_arena *arena) {
+    size_t n = strlen(path);
+    while (n > 0 && access(tbp_arena_printf(arena, "%.*s", (int)n, path), F_OK) != 0) {
+        n--;
+        while (n > 0 && path[n] != '/')
+            n--;
+    }
+    return n;
+}
+
+/* Takes back the folders of the path beyond its first n bytes, as far as they are empty. */
+static void remove_empty(const char *path, size_t n, struct tbp_arena *arena) {
+    for (size_t end = strlen(path); end > n; end--) {
+        if (path[end] != '/' && path[end] != '\0')
+            continue;
+        if (rmdir(tbp_arena_printf(arena, "%.*s", (int)end, path)) != 0)
+            return;
+    }
+}
+
+static int make_folders(const struct tbp_convert_job *job, struct tbp_error *err) {
     int status = tbp_rundir_make(job->folder, err);
     if (!status && job->pages_folder)
         status = tbp_rundir_make(job->pages_folder, err);
+    return status;
+}
+
+static int convert_run(const struct tbp_convert_job *job, struct tbp_arena *arena,
+                       struct tbp_convert_result *result, struct tbp_error *err) {
+    size_t n = job->run->n_hosts;
+    *result = (struct tbp_convert_result){NULL, 0};
+    int status = make_folders(job, err);
     if (status)
         return status;
     tbp_sink_file_remove_stale(job->folder);
@@ -275,4 +303,21 @@ int tbp_convert_run(const struct tbp_convert_job *job, struct tbp_arena *arena,
             return write_marker(job, &result->hosts[i], err);
     }
     return TBP_OK;
+}
+
+int tbp_convert_run(const struct tbp_convert_job *job, struct tbp_arena *arena,
+                    struct tbp_convert_result *result, struct tbp_error *err) {
+    size_t there = length_there(job->folder, arena);
+    size_t pages_there = job->pages_folder ? length_there(job->pages_folder, arena) : 0;
+    bool failed = convert_run(job, arena, result, err) != TBP_OK;
+    int status = failed ? err->code : TBP_OK;
+    for (size_t i = 0; i < result->n_hosts; i++)
+        failed |= result->hosts[i].status != TBP_OK;
+    if (!failed)
+        return TBP_OK;
+    tbp_sink_file_remove_abandoned();
+    if (job->pages_folder)
+        remove_empty(job->pages_folder, pages_there, arena);
+    remove_empty(job->folder, there, arena);
+    return status;
 }

@@ -8,6 +8,7 @@
 #include "plugin_data/sink.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static void on_stop(int sig) {
@@ -25,6 +26,9 @@ static void on_bus_error(int sig) {
 }
 
 void tbp_signals_install(void) {
+    /* a jump out of exhausted memory passes over the owners of temporaries */
+    atexit(tbp_sink_file_remove_temporaries);
+    signal(SIGXFSZ, SIG_IGN); /* a file over the limit is a failed write, told as such */
     static const int stops[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     struct sigaction action = {.sa_handler = on_stop};
     sigemptyset(&action.sa_mask);

@@ -75,6 +75,14 @@ void tbp_sink_file_remove_temporaries(void) {
             unlink(temporaries[i].path);
 }
 
+void tbp_sink_file_remove_abandoned(void) {
+    for (int i = 0; i < TEMPORARIES; ++i) {
+        if (atomic_exchange(&temporaries[i].live, false))
+            unlink(temporaries[i].path);
+        atomic_store(&temporaries[i].taken, false);
+    }
+}
+
 /* Process number in ".<name>.<pid>-<n>.tmp", or 0 if the name is not one of a temporary. */
 static long writer_of(const char *name) {
     size_t n = strlen(name), digits = 0;

@@ -43,6 +43,43 @@ class Robust(Case):
             self.assertEqual(a.read(), b.read())
             self.assertEqual(c.read(), "")
 
+    def test_file_size_limit(self):
+        script = f"ulimit -f 8; exec '{TBPROF}' convert '{SAMPLE}' -o '{self.path('o')}'"
+        r = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+        self.check_failure(r, 2, "file too large")
+        self.no_temporaries(self.path("o"))
+
+    def test_exhausted_memory_leaves_no_temporaries(self):
+        for kib in range(12000, 60000, 6000):
+            script = f"ulimit -v {kib}; exec '{TBPROF}' convert -j 2 '{SAMPLE}' -o '{self.path('o')}'"
+            subprocess.run(["bash", "-c", script], capture_output=True)
+            self.no_temporaries(self.path("o"))
+
+    def test_names_from_files_stay_below_the_log_directory(self):
+        for name, option in (("...xplane.pb", "--run"), (".xplane.pb", "--run"), (".h.xplane.pb", "--run")):
+            shutil.copy(SAMPLE, self.path(name))
+            r = self.expect(2, "convert", self.path(name), "-o", self.path("o"))
+            self.assertIn(option, r.stderr)
+            self.assertFalse(os.path.exists(self.path("o")))
+            r = self.expect(2, "convert", self.path(name), "-o", self.path("o"), "--run", "r")
+            self.assertIn("--host", r.stderr)
+            self.expect(0, "convert", self.path(name), "-o", self.path("fine"), "--run", "r", "--host", "h")
+
+    def test_two_files_for_one_host(self):
+        for folder in "ab":
+            os.mkdir(self.path(folder))
+            shutil.copy(SAMPLE, self.path(folder, "h.xplane.pb"))
+        r = self.expect(2, "convert", self.path("a", "h.xplane.pb"), self.path("b", "h.xplane.pb"), "-o", self.path("o"))
+        self.assertIn("two files of host 'h'", r.stderr)
+        self.assertFalse(os.path.exists(self.path("o")))
+
+    def test_failure_takes_back_empty_folders(self):
+        with open(self.path("bad.xplane.pb"), "w") as f:
+            f.write("this is no profile\n" * 10)
+        r = subprocess.run([TBPROF, "convert", self.path("bad.xplane.pb"), "-o", self.path("o", "p")], capture_output=True)
+        self.assertNotEqual(r.returncode, 0)
+        self.assertFalse(os.path.exists(self.path("o")))
+
     def test_unreadable_file_and_folder(self):
         if os.getuid() != 0:
             self.skipTest("needs root to become someone with fewer rights")
