@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/convert_run.h"
 #include "cli/receipt.h"
+#include "cli/warn_input.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -263,6 +264,29 @@ static void tell_run(const struct convert *c, const struct tbp_convert_job *job,
         tell_counters(c, &sum);
 }
 
+/* What the user should know of a run although it was written. */
+static void warn_run(const struct convert *c, const struct tbp_convert_job *job,
+                     const struct tbp_convert_result *result, int status) {
+    size_t n_pages = 0;
+    for (size_t i = 0; i < result->n_hosts; i++) {
+        const struct tbp_convert_host *h = &result->hosts[i];
+        bool is_host = i < job->run->n_hosts;
+        n_pages += h->n_files + h->n_kept;
+        if (!is_host || h->status)
+            continue;
+        n_pages -= job->has_xplane && n_pages > 0;
+        tbp_warn_input(c->cli, h->name, h->input_bytes, &h->ledger);
+        const char *xplane =
+            tbp_arena_printf(c->cli->arena, "%s/%s.xplane.pb", job->folder, h->name.p);
+        if (c->v->for_whom == FOR_LEGACY && access(xplane, F_OK) == 0)
+            tbp_cli_warn(c->cli, "'%s' is there and hides the pages from some plugins: remove it",
+                         xplane);
+    }
+    if (!status && c->v->tools.n && n_pages == 0 && !c->v->common.quiet)
+        tbp_cli_warn(c->cli, "none of the pages asked for with --tools was written for '%s'",
+                     job->folder);
+}
+
 static void json_host(struct tbp_json *j, const struct tbp_convert_host *h) {
     tbp_json_lit(j, "{\"host\":");
     tbp_json_str(j, h->name, TBP_JSON_GVIZ);
@@ -316,6 +340,7 @@ static int convert_one(struct convert *c, const struct tbp_run *run, struct tbp_
             status = tbp_fail(err, h->status, "run '%s' is incomplete", run->name);
     }
     tell_run(c, &job, &result);
+    warn_run(c, &job, &result, status);
     if (c->json)
         json_run(c->json, &job, &result);
     return status;
@@ -364,6 +389,8 @@ static int run_convert(struct tbp_cli *cli, const void *values, char **args, siz
                        struct tbp_error *err) {
     struct convert c = {.cli = cli, .v = values};
     int status = choose_tools(&c, err);
+    if (!status && c.v->output && !*c.v->output)
+        status = tbp_fail(err, TBP_E_OPTION, "'output' needs the name of a folder, not ''");
     for (size_t i = 0; i < n_args && !status; i++)
         status = tbp_find_runs(&c.runs, cli->arena, args[i], err);
     if (!status)

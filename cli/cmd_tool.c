@@ -5,10 +5,13 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/run_session.h"
+#include "cli/warn_input.h"
 #include "convert/tool/tool.h"
 
 #include <string.h>
 #include <unistd.h>
+
+enum { MAX_NAMES = 16 }; /* of hosts, in a message */
 
 struct tool_values {
     struct tbp_common common;
@@ -16,6 +19,7 @@ struct tool_values {
     unsigned semantics, dialect;
     uint32_t jobs;
     struct tbp_opt_list params;
+    bool strict;
 };
 
 #define AT(member) offsetof(struct tool_values, member)
@@ -34,6 +38,8 @@ static const struct tbp_opt tool_options[] = {
     {"from", 0, TBP_OPT_TEXT, AT(from), "FORMAT", "format of the input instead of detecting it",
      NULL},
     {"jobs", 'j', TBP_OPT_NUMBER, AT(jobs), "N", "threads; 0: one per processor", NULL},
+    {"strict", 0, TBP_OPT_FLAG, AT(strict), NULL, "exit code 1 if anything of the input was lost",
+     NULL},
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
 };
 #undef AT
@@ -79,21 +85,60 @@ static int find_tool(const struct tbp_tool **out, const char *name, struct tbp_e
     return tbp_fail(err, TBP_E_USAGE, "unknown tool '%s'; 'tbprof tools' lists them", name);
 }
 
+static int fail_several_hosts(const struct tbp_tool *tool, const struct tbp_session *s,
+                              struct tbp_arena *arena, struct tbp_error *err) {
+    const char *names = "";
+    uint32_t n = tbp_session_n_hosts(s), shown = n < MAX_NAMES ? n : MAX_NAMES;
+    for (uint32_t i = 0; i < shown; i++) {
+        struct tbp_str name = tbp_session_host_name(s, i);
+        names = tbp_arena_printf(arena, "%s%s%.*s", names, i ? ", " : "", (int)name.n, name.p);
+    }
+    return tbp_fail(err, TBP_E_UNSUPPORTED,
+                    "'%s' shows one host: choose one with --host NAME; the run has %s%s",
+                    tool->name, names, shown < n ? " …" : "");
+}
+
+static int choose_host(const struct tbp_tool *tool, struct tbp_session *s, const char *name,
+                       uint32_t *host, struct tbp_error *err) {
+    *host = tbp_session_n_hosts(s) == 1 ? 0 : TBP_ALL_HOSTS;
+    int status = name ? tbp_find_host(s, name, host, err) : TBP_OK;
+    if (!status && *host == TBP_ALL_HOSTS)
+        status = tbp_tool_prepare_hosts(tool, s, err);
+    return status;
+}
+
 static int answer(const struct tbp_tool *tool, struct tbp_session *s, const struct tool_values *v,
-                  struct tbp_arena *arena, struct tbp_error *err) {
-    uint32_t n = tbp_session_n_hosts(s);
-    struct tbp_request request = {.host = n == 1 ? 0 : TBP_ALL_HOSTS,
-                                  .dialect = (enum tbp_dialect)v->dialect};
+                  struct tbp_request *request, struct tbp_arena *arena, struct tbp_error *err) {
     struct tbp_sink_fd out;
-    int status = split_params(&request, &v->params, arena, err);
-    if (!status && v->host)
-        status = tbp_find_host(s, v->host, &request.host, err);
+    int status = split_params(request, &v->params, arena, err);
+    if (!status)
+        status = choose_host(tool, s, v->host, &request->host, err);
     if (status)
         return status;
-    if (request.host == TBP_ALL_HOSTS && (status = tbp_tool_prepare_hosts(tool, s, err)) != TBP_OK)
-        return status;
     tbp_sink_fd_init(&out, STDOUT_FILENO);
-    return tool->write(s, &request, &out.base, err);
+    status = tool->write(s, request, &out.base, err);
+    if (status && request->host == TBP_ALL_HOSTS && !(tool->scope & TBP_SCOPE_ALL_HOSTS))
+        return fail_several_hosts(tool, s, arena, err);
+    return status;
+}
+
+/* Of the hosts that the answer is made of; they are loaded already. */
+static int tell_losses(const struct tbp_cli *cli, struct tbp_session *s, uint32_t asked,
+                       bool strict, struct tbp_error *err) {
+    bool has_loss = false;
+    struct tbp_error ignored; /* of a host that the answer could do without */
+    for (uint32_t i = 0; i < tbp_session_n_hosts(s); i++) {
+        if (asked != TBP_ALL_HOSTS && asked != i)
+            continue;
+        const struct tbp_host *h = tbp_session_host(s, i, &ignored);
+        if (!h)
+            continue;
+        has_loss |= tbp_ledger_has_loss(&h->ledger);
+        tbp_warn_input(cli, h->name, h->size_bytes, &h->ledger);
+    }
+    if (strict && has_loss)
+        return tbp_fail(err, TBP_E_FORMAT, "parts of the input were lost (--strict)");
+    return TBP_OK;
 }
 
 static int run_tool(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
@@ -111,7 +156,10 @@ static int run_tool(struct tbp_cli *cli, const void *values, char **args, size_t
     struct tbp_pool *pool = tbp_pool_new(v->jobs);
     struct tbp_session *s =
         tbp_run_session(&loader, (enum tbp_semantics)v->semantics, cli->arena, pool);
-    status = answer(tool, s, v, cli->arena, err);
+    struct tbp_request request = {.dialect = (enum tbp_dialect)v->dialect};
+    status = answer(tool, s, v, &request, cli->arena, err);
+    if (!status)
+        status = tell_losses(cli, s, request.host, v->strict, err);
     tbp_session_free(s);
     tbp_pool_free(pool);
     return status;

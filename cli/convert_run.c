@@ -173,6 +173,7 @@ static int convert_opened(struct host_state *h, struct tbp_host *host,
     if (h->n_left_out)
         tbp_ledger_count(&host->ledger, TBP_LEDGER_WRITE_CAP, h->n_left_out, TBP_NO_OFFSET);
     result->ledger = host->ledger;
+    result->input_bytes = host->size_bytes;
     result->start_s = start_of(host);
     if (!status)
         status = tbp_outputs_finish(h->outputs, &host->ledger, err);

@@ -33,7 +33,8 @@ struct tbp_convert_host {
     int64_t start_s; /* when the profile begins, since 1970 */
     size_t n_files;
     unsigned n_kept;
-    uint64_t size_bytes; /* of what was written */
+    uint64_t size_bytes;  /* of what was written */
+    uint64_t input_bytes; /* of what was read */
     int status;          /* of this host */
     struct tbp_error err;
 };

@@ -60,6 +60,8 @@ static int dispatch(struct tbp_cli *cli, int argc, char **argv, struct tbp_error
         return tbp_fail(err, TBP_E_USAGE, "no command given");
     }
     if (strcmp(argv[1], "--version") == 0) {
+        if (argc > 2)
+            return tbp_fail(err, TBP_E_USAGE, "'--version' takes no arguments, not '%s'", argv[2]);
         puts("tbprof " TBP_VERSION);
         return TBP_OK;
     }

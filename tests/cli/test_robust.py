@@ -80,6 +80,34 @@ class Robust(Case):
         self.assertNotEqual(r.returncode, 0)
         self.assertFalse(os.path.exists(self.path("o")))
 
+    def test_damage_is_told(self):
+        with open(SAMPLE, "rb") as f:
+            half = f.read()[:20000]
+        with open(self.path("h.xplane.pb"), "wb") as f:
+            f.write(half)
+        r = self.expect(0, "tool", "overview_page", self.path("h.xplane.pb"))
+        self.assertEqual(r.stderr.count("input is damaged"), 1)
+        self.assertEqual(self.expect(0, "tool", "-q", "overview_page", self.path("h.xplane.pb")).stderr, "")
+        self.expect(1, "tool", "--strict", "overview_page", self.path("h.xplane.pb"))
+        r = self.expect(0, "convert", self.path("h.xplane.pb"), "-o", self.path("o"))
+        self.assertIn("input is damaged", r.stderr)
+
+    def test_empty_file_is_told(self):
+        open(self.path("h.xplane.pb"), "w").close()
+        for args in (["tool", "overview_page", self.path("h.xplane.pb")],
+                     ["convert", self.path("h.xplane.pb"), "-o", self.path("o")]):
+            self.assertIn("empty file: no events", self.expect(0, *args).stderr)
+
+    def test_tools_of_one_host_name_the_hosts(self):
+        for tool in ("memory_profile", "trace_viewer"):
+            r = self.expect(2, "tool", tool, TWO_HOSTS)
+            self.assertIn("choose one with --host NAME; the run has ", r.stderr)
+
+    def test_legacy_over_an_xplane_warns(self):
+        args = ["convert", SAMPLE, "--run", "r", "-o", self.path("o")]
+        self.expect(0, *args)
+        self.assertIn("hides the pages", self.expect(0, *args, "--for", "legacy").stderr)
+
     def test_unreadable_file_and_folder(self):
         if os.getuid() != 0:
             self.skipTest("needs root to become someone with fewer rights")

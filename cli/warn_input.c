@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Warnings about damaged and empty inputs; see warn_input.h.
+ */
+#include "cli/warn_input.h"
+
+#include <inttypes.h>
+
+/* The losses that come from the bytes of the input, not from limits of what is written. */
+static const enum tbp_ledger_key damages[] = {TBP_LEDGER_GZIP_DAMAGED, TBP_LEDGER_BAD_WIRE,
+                                              TBP_LEDGER_TRUNCATED, TBP_LEDGER_EVENT_DROPPED,
+                                              TBP_LEDGER_STAT_DROPPED};
+
+void tbp_warn_input(const struct tbp_cli *cli, struct tbp_str host, uint64_t size_bytes,
+                    const struct tbp_ledger *l) {
+    char text[512];
+    size_t n = 0;
+    if (cli->common->quiet)
+        return;
+    if (size_bytes == 0) {
+        tbp_cli_warn(cli, "host '%.*s': empty file: no events; an interrupted capture?",
+                     (int)host.n, host.p);
+        return;
+    }
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        uint64_t count = l->count[damages[i]];
+        if (count && n < sizeof text)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%" PRIu64 " %s", n ? ", " : "",
+                                  count, tbp_ledger_help(damages[i]));
+    }
+    if (n)
+        tbp_cli_warn(cli, "host '%.*s': input is damaged: %s; the answer holds what could be read",
+                     (int)host.n, host.p, text);
+}
