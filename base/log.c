@@ -28,6 +28,9 @@ void tbp_log(enum tbp_log_level level, const char *fmt, ...) {
     n = more < 0 ? n : n + more;
     if (n > (int)sizeof line - 2)
         n = (int)sizeof line - 2;
+    for (int i = 0; i < n; i++) /* names of files may hold anything */
+        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7F)
+            line[i] = '?';
     line[n++] = '\n';
     if (write(STDERR_FILENO, line, (size_t)n) < 0)
         return; /* nowhere to tell it */

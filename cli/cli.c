@@ -24,11 +24,37 @@ int tbp_exit_code(int status) {
     }
 }
 
+/* Names of files may hold anything: control characters, C1 ones too, never reach the terminal. */
+void tbp_cli_put(const char *text) {
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        bool is_c1 = *p == 0xC2 && p[1] >= 0x80 && p[1] < 0xA0;
+        if (*p >= 0x20 && *p != 0x7F && !is_c1) {
+            fputc(*p, stderr);
+            continue;
+        }
+        fprintf(stderr, "\\x%02x", *p);
+        if (is_c1)
+            fprintf(stderr, "\\x%02x", *++p);
+    }
+}
+
+static void put_message(const char *fmt, va_list args) {
+    char line[ERROR_LINE];
+    if (vsnprintf(line, sizeof line, fmt, args) < 0)
+        return;
+    tbp_cli_put(line);
+    fputc('\n', stderr);
+}
+
 void tbp_cli_error(const struct tbp_cli *cli, const struct tbp_error *err) {
     char line[ERROR_LINE];
     tbp_error_text(err, line, sizeof line);
-    fprintf(stderr, "%stbprof: error:%s %s\n", cli->color_err ? "\033[1;31m" : "",
-            cli->color_err ? "\033[0m" : "", line);
+    flockfile(stderr);
+    fprintf(stderr, "%stbprof: error:%s ", cli->color_err ? "\033[1;31m" : "",
+            cli->color_err ? "\033[0m" : "");
+    tbp_cli_put(line);
+    fputc('\n', stderr);
+    funlockfile(stderr);
 }
 
 void tbp_cli_warn(const struct tbp_cli *cli, const char *fmt, ...) {
@@ -37,8 +63,7 @@ void tbp_cli_warn(const struct tbp_cli *cli, const char *fmt, ...) {
     flockfile(stderr);
     fprintf(stderr, "%stbprof: warning:%s ", cli->color_err ? "\033[33m" : "",
             cli->color_err ? "\033[0m" : "");
-    vfprintf(stderr, fmt, args);
-    fputc('\n', stderr);
+    put_message(fmt, args);
     funlockfile(stderr);
     va_end(args);
 }
@@ -49,8 +74,7 @@ void tbp_cli_note(const struct tbp_cli *cli, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     flockfile(stderr);
-    vfprintf(stderr, fmt, args);
-    fputc('\n', stderr);
+    put_message(fmt, args);
     funlockfile(stderr);
     va_end(args);
 }

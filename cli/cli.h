@@ -25,6 +25,9 @@ enum tbp_exit {
 
 int tbp_exit_code(int status); /* of an enum tbp_code */
 
+/* Text to standard error, control characters escaped. */
+void tbp_cli_put(const char *text);
+
 /* Lines to standard error, coloured on a terminal. note is silent under --quiet. */
 void tbp_cli_error(const struct tbp_cli *cli, const struct tbp_error *err);
 void tbp_cli_warn(const struct tbp_cli *cli, const char *fmt, ...)

@@ -250,10 +250,11 @@ static void tell_run(const struct convert *c, const struct tbp_convert_job *job,
     if (c->v->common.quiet && tbp_ledger_is_clean(&sum))
         return;
     size_t n_hosts = job->run->n_hosts;
+    tbp_cli_put(job->folder);
     fprintf(stderr,
-            "%s: %zu host%s, events read %" PRIu64 " = emitted %" PRIu64 " + merged %" PRIu64
+            ": %zu host%s, events read %" PRIu64 " = emitted %" PRIu64 " + merged %" PRIu64
             " + quarantined %" PRIu64 " + dropped %" PRIu64 "; %zu files written, %zu kept",
-            job->folder, n_hosts, n_hosts == 1 ? "" : "s", sum.events_read, sum.events_emitted,
+            n_hosts, n_hosts == 1 ? "" : "s", sum.events_read, sum.events_emitted,
             sum.events_merged, sum.events_quarantined, sum.events_dropped, n_files, n_kept);
     for (int k = 0; k < TBP_LEDGER_KEYS; k++) {
         if (sum.count[k])

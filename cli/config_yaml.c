@@ -10,6 +10,8 @@
 #include <string.h>
 #include <yaml.h>
 
+enum { MAX_DEPTH = 16 };
+
 struct config {
     yaml_document_t *doc;
     const char *name;
@@ -67,6 +69,18 @@ static int fail_unknown_key(const struct config *f, const yaml_node_t *n, const 
                     f->name, line, nearest.best);
 }
 
+/* "key: ~" and "key:" say nothing about the key; quoted texts are texts. */
+static bool is_null(const yaml_node_t *n) {
+    static const char *const nulls[] = {"", "~", "null", "Null", "NULL"};
+    if (n->type != YAML_SCALAR_NODE || n->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+        return false;
+    for (size_t i = 0; i < sizeof nulls / sizeof *nulls; i++) {
+        if (strcmp((const char *)n->data.scalar.value, nulls[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int set_value(const struct config *f, const struct tbp_opt *o, const yaml_node_t *value,
                      struct tbp_error *err) {
     if (value->type == YAML_SCALAR_NODE) {
@@ -109,7 +123,7 @@ static int read_map(struct config *f, const yaml_node_t *map, bool nested, struc
             continue;
         if (!o)
             return fail_unknown_key(f, k, key, nested ? f->command : NULL, err);
-        if (f->given >> index & 1)
+        if (f->given >> index & 1 || is_null(v))
             continue;
         int status = set_value(f, o, v, err);
         if (status)
@@ -159,10 +173,35 @@ static int read_document(struct config *f, struct tbp_error *err) {
     return status ? status : read_sections(f, root, err);
 }
 
+/* Line of the first collection that lies deeper than MAX_DEPTH, 0 if there is none; ends at once at
+ * it or at what is no YAML. */
+static size_t line_too_deep(struct tbp_str text) {
+    yaml_parser_t parser;
+    size_t depth = 0, line = 0;
+    bool is_done = !yaml_parser_initialize(&parser);
+    if (is_done)
+        return 0;
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text.p, text.n);
+    for (yaml_event_t e; !is_done && yaml_parser_parse(&parser, &e); yaml_event_delete(&e)) {
+        bool opens = e.type == YAML_MAPPING_START_EVENT || e.type == YAML_SEQUENCE_START_EVENT;
+        bool closes = e.type == YAML_MAPPING_END_EVENT || e.type == YAML_SEQUENCE_END_EVENT;
+        depth = depth + opens - closes;
+        if (depth > MAX_DEPTH)
+            line = e.start_mark.line + 1;
+        is_done = line || e.type == YAML_STREAM_END_EVENT || e.type == YAML_NO_EVENT;
+    }
+    yaml_parser_delete(&parser);
+    return line;
+}
+
 int tbp_config_parse(struct tbp_str text, const char *name, const struct tbp_command *c,
                      struct tbp_arena *arena, uint64_t given, void *values, struct tbp_error *err) {
     yaml_parser_t parser;
     yaml_document_t doc;
+    size_t deep = line_too_deep(text);
+    if (deep)
+        return tbp_fail(err, TBP_E_OPTION, "'%s' line %zu is nested deeper than %d levels", name,
+                        deep, MAX_DEPTH);
     if (!yaml_parser_initialize(&parser))
         return tbp_fail(err, TBP_E_MEMORY, "no memory to read '%s'", name);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text.p, text.n);

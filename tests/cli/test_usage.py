@@ -53,6 +53,24 @@ class Usage(Case):
                 self.assertIn(path.rstrip("/"), r.stderr)
         self.assertFalse(os.path.exists(self.path("out")))
 
+    def test_configuration_null_and_depth(self):
+        config = self.path("c.yaml")
+        with open(config, "w") as f:
+            f.write("output: ~\nrun: null\nhost:\n")
+        self.expect(0, "convert", "--config", config, SAMPLE, "-o", self.path("o"))
+        self.assertTrue(os.path.isdir(self.path("o", "plugins", "profile", os.path.basename(SAMPLE_RUN))))
+        with open(config, "w") as f:
+            f.write("tools: " + "[" * 20000)
+        r = self.expect(2, "convert", "--config", config, SAMPLE)
+        self.assertIn("nested deeper than 16 levels", r.stderr)
+
+    def test_small_slips(self):
+        self.assertIn("takes no arguments", self.expect(2, "--version", "extra").stderr)
+        self.assertIn("name of a folder", self.expect(2, "convert", SAMPLE, "-o", "").stderr)
+        r = self.expect(2, "info", self.path("a\x1b[31m\nb"))
+        self.assertIn("a\\x1b[31m\\x0ab", r.stderr)
+        self.assertNotIn("\x1b", r.stderr)
+
     def test_configuration_file(self):
         config = self.path("c.yaml")
         with open(config, "w") as f:
