@@ -50,8 +50,8 @@ class Robust(Case):
         self.no_temporaries(self.path("o"))
 
     def test_exhausted_memory_leaves_no_temporaries(self):
-        for kib in range(12000, 60000, 6000):
-            script = f"ulimit -v {kib}; exec '{TBPROF}' convert -j 2 '{SAMPLE}' -o '{self.path('o')}'"
+        for kib in range(14000, 60000, 3000):
+            script = f"ulimit -v {kib}; exec '{TBPROF}' convert -j 8 '{SAMPLE}' -o '{self.path('o')}'"
             subprocess.run(["bash", "-c", script], capture_output=True)
             self.no_temporaries(self.path("o"))
 
@@ -102,6 +102,12 @@ class Robust(Case):
         for tool in ("memory_profile", "trace_viewer"):
             r = self.expect(2, "tool", tool, TWO_HOSTS)
             self.assertIn("choose one with --host NAME; the run has ", r.stderr)
+
+    def test_tools_without_a_page_warn(self):
+        r = self.expect(0, "convert", SAMPLE, "-o", self.path("o"), "--tools", "trace_viewer@")
+        self.assertIn("none of the pages asked for", r.stderr)
+        r = self.expect(0, "convert", SAMPLE, "-o", self.path("o"), "--tools", "overview_page")
+        self.assertNotIn("none of the pages", r.stderr)
 
     def test_legacy_over_an_xplane_warns(self):
         args = ["convert", SAMPLE, "--run", "r", "-o", self.path("o")]
