@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * posix_spawn reports a program that cannot be executed to the caller, unlike fork and exec.
+ */
+#include "cli/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { MAX_OUTPUT = 4 << 20, STOP_GRACE_MS = 5000, STOP_STEP_MS = 20 };
+
+void tbp_sleep_ms(unsigned ms) {
+    struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
+    nanosleep(&t, NULL);
+}
+
+uint64_t tbp_clock_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static int spawn(pid_t *pid, const char *const *argv, int out_fd, struct tbp_error *err) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    sigdelset(&all, SIGKILL);
+    sigdelset(&all, SIGSTOP);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out_fd, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out_fd, STDERR_FILENO);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawnattr_setsigdefault(&attr, &all);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    /* argv of the posix_spawn family is not const for historical reasons only */
+    int failure =
+        posix_spawnp(pid, argv[0], &actions, &attr, (char *const *)(uintptr_t)argv, environ);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&actions);
+    if (!failure)
+        return TBP_OK;
+    errno = failure;
+    return tbp_fail_errno(err, failure == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO,
+                          "starting '%s' failed", argv[0]);
+}
+
+static int exit_code_of(int status) {
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+struct output {
+    char *at;
+    size_t n, cap;
+};
+
+/* Reads until the end, the limit or the time is reached; true at the end. */
+static bool read_all(int fd, struct tbp_arena *arena, struct output *out, uint64_t end_ms) {
+    for (;;) {
+        uint64_t now_ms = tbp_clock_ms();
+        struct pollfd p = {fd, POLLIN, 0};
+        if (now_ms >= end_ms || poll(&p, 1, (int)(end_ms - now_ms)) == 0)
+            return false;
+        if (out->n == out->cap) {
+            size_t cap = out->cap ? 2 * out->cap : 4096;
+            char *at = TBP_NEW_N(arena, char, cap);
+            if (out->n)
+                memcpy(at, out->at, out->n);
+            out->at = at;
+            out->cap = cap;
+        }
+        ssize_t n = read(fd, out->at + out->n, out->cap - out->n);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return n == 0;
+        out->n += n > 0 ? (size_t)n : 0;
+        if (out->n > MAX_OUTPUT)
+            return false;
+    }
+}
+
+static int wait_for(pid_t pid, uint64_t end_ms, int *exit_code) {
+    while (!tbp_child_ended(pid, exit_code)) {
+        if (tbp_clock_ms() >= end_ms)
+            return TBP_E_LIMIT;
+        tbp_sleep_ms(1);
+    }
+    return TBP_OK;
+}
+
+int tbp_child_capture(struct tbp_arena *arena, const char *const *argv, unsigned timeout_ms,
+                      struct tbp_str *text, int *exit_code, struct tbp_error *err) {
+    uint64_t end_ms = tbp_clock_ms() + timeout_ms;
+    struct output out = {0};
+    int ends[2];
+    pid_t pid;
+    if (pipe(ends) != 0)
+        return tbp_fail_errno(err, TBP_E_IO, "making a pipe failed");
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    int status = spawn(&pid, argv, ends[1], err);
+    close(ends[1]);
+    bool is_whole = !status && read_all(ends[0], arena, &out, end_ms);
+    close(ends[0]);
+    if (status)
+        return status;
+    if (!is_whole || wait_for(pid, end_ms, exit_code) != TBP_OK) {
+        tbp_child_stop(pid);
+        return tbp_fail(err, TBP_E_LIMIT, "'%s' took longer than %u s, or wrote without end",
+                        argv[0], timeout_ms / 1000);
+    }
+    *text = (struct tbp_str){out.n ? out.at : "", out.n};
+    return TBP_OK;
+}
+
+int tbp_child_start(pid_t *pid, const char *const *argv, const char *log_path,
+                    struct tbp_error *err) {
+    int log = open(log_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (log < 0)
+        return tbp_fail_errno(err, TBP_E_IO, "making '%s' failed", log_path);
+    int status = spawn(pid, argv, log, err);
+    close(log);
+    return status;
+}
+
+bool tbp_child_ended(pid_t pid, int *exit_code) {
+    int status;
+    pid_t got = waitpid(pid, &status, WNOHANG);
+    if (got == 0 || (got < 0 && errno == EINTR))
+        return false;
+    *exit_code = got == pid ? exit_code_of(status) : 0;
+    return true;
+}
+
+void tbp_child_stop(pid_t pid) {
+    int ignored;
+    kill(pid, SIGTERM);
+    if (wait_for(pid, tbp_clock_ms() + STOP_GRACE_MS, &ignored) == TBP_OK)
+        return;
+    kill(pid, SIGKILL);
+    while (!tbp_child_ended(pid, &ignored))
+        tbp_sleep_ms(STOP_STEP_MS);
+}

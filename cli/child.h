@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Other programs as children: one whose output is wanted, and one that runs beside us. Children
+ * start with default signals and an empty signal mask, and read nothing from standard input.
+ * Thread-safety: as posix_spawn and waitpid; one thread per child.
+ */
+#ifndef TBP_CLI_CHILD_H
+#define TBP_CLI_CHILD_H
+
+#include "base/arena.h"
+#include "base/status.h"
+
+#include <sys/types.h>
+
+/* Runs argv[0] (looked for on PATH) and collects what it writes to standard output and standard
+ * error. Ends it when it has not ended after timeout_ms. Fails if it cannot be started, takes too
+ * long, or writes too much; its exit code is no failure. The text lies in the arena. */
+int tbp_child_capture(struct tbp_arena *arena, const char *const *argv, unsigned timeout_ms,
+                      struct tbp_str *text, int *exit_code, struct tbp_error *err);
+
+/* Starts argv[0]; both its outputs go to the file log_path, which is made. */
+int tbp_child_start(pid_t *pid, const char *const *argv, const char *log_path,
+                    struct tbp_error *err);
+/* Has it ended? Then its exit code, 128 + signal if one ended it. */
+bool tbp_child_ended(pid_t pid, int *exit_code);
+/* Asks it to end, waits, and kills it if it does not. */
+void tbp_child_stop(pid_t pid);
+
+void tbp_sleep_ms(unsigned ms);
+uint64_t tbp_clock_ms(void); /* steady, from an arbitrary start */
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Checks of the files of each run by name and size: which releases of the plugin show them.
+ * Releases and their rules: plugin_data/README.md.
+ */
+#include "cli/doctor.h"
+
+#include <stdio.h>
+
+/* Files *.xplane.pb only from here on; pages as written up to here; see plugin_data/README.md */
+static const uint32_t first_with_xplane = TBP_RELEASE(2, 4, 0);
+static const uint32_t first_xplane_alone = TBP_RELEASE(2, 11, 2);
+static const uint32_t first_without_pages = TBP_RELEASE(2, 19, 1);
+static const uint32_t first_with_cache_gate = TBP_RELEASE(2, 20, 1);
+static const uint32_t first_with_workers = TBP_RELEASE(2, 20, 7);
+static const uint32_t first_with_riegeli = TBP_RELEASE(2, 23, 0);
+static const uint32_t first_without_workers = TBP_RELEASE(2, 24, 0);
+
+enum { VERSION_TEXT = 64 };
+
+static bool has_data(const struct tbp_doctor_folder *run) {
+    return run->count[TBP_FILE_XPLANE] || run->count[TBP_FILE_RIEGELI] || run->count[TBP_FILE_PAGE];
+}
+
+static const struct tbp_doctor_file *first_of(const struct tbp_doctor_folder *run,
+                                              enum tbp_file_kind kind) {
+    for (size_t i = 0; i < run->files.n; i++) {
+        if (run->files.at[i].kind == kind)
+            return &run->files.at[i];
+    }
+    return NULL;
+}
+
+static void run_empty_run(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    for (size_t i = 0; i < d->tree.runs.n; i++) {
+        const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
+        if (has_data(run) || run->count[TBP_FILE_FOREIGN])
+            continue;
+        struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, run->path);
+        f->what = run->files.n ? "is a run without profile data: no *.xplane.pb is in it"
+                               : "is a run folder with no file in it";
+        f->advice = "copy the *.xplane.pb of each host here, record again, or remove the folder";
+    }
+}
+
+const struct tbp_doctor_check tbp_check_empty_run = {
+    .name = "empty-run",
+    .scope = TBP_CHECK_FILES,
+    .help = "every run folder has profile data",
+    .run = run_empty_run,
+};
+
+static void report_xplane_too_new(struct tbp_doctor *d, const struct tbp_doctor_check *self,
+                                  const struct tbp_doctor_file *file) {
+    struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, file->path);
+    f->what = tbp_arena_printf(d->arena, "has a name that the installed %s does not know",
+                               tbp_doctor_plugin_text(d));
+    f->advice = "pip install --upgrade xprof";
+}
+
+static void run_file_names(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    for (size_t i = 0; i < d->tree.runs.n; i++) {
+        const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
+        const struct tbp_doctor_file *foreign = first_of(run, TBP_FILE_FOREIGN);
+        const struct tbp_doctor_file *riegeli = first_of(run, TBP_FILE_RIEGELI);
+        bool has_xplane = run->count[TBP_FILE_XPLANE] > 0;
+        if (riegeli && !has_xplane && tbp_doctor_plugin_within(d, 1, first_with_riegeli))
+            report_xplane_too_new(d, self, riegeli);
+        if (has_xplane && !run->count[TBP_FILE_PAGE] &&
+            tbp_doctor_plugin_within(d, 1, first_with_xplane))
+            report_xplane_too_new(d, self, first_of(run, TBP_FILE_XPLANE));
+        if (!foreign || has_data(run))
+            continue;
+        struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, foreign->path);
+        f->what = tbp_arena_printf(d->arena, "has a name that no plugin reads%s",
+                                   run->count[TBP_FILE_FOREIGN] > 1 ? ", as others beside it" : "");
+        f->advice = foreign->advice;
+    }
+}
+
+const struct tbp_doctor_check tbp_check_file_names = {
+    .name = "file-names",
+    .scope = TBP_CHECK_FILES,
+    .help = "file names are those which the installed plugin reads",
+    .run = run_file_names,
+};
+
+/* RUN_pages beside RUN is what `convert --for all` writes: nothing is missing. */
+static bool has_twin(const struct tbp_tree *t, const struct tbp_doctor_folder *pages) {
+    static const char ending[] = "_pages";
+    struct tbp_str path = tbp_str_c(pages->path);
+    if (!tbp_str_ends(path, ending))
+        return false;
+    path.n -= sizeof ending - 1;
+    for (size_t i = 0; i < t->runs.n; i++) {
+        if (tbp_str_eq(tbp_str_c(t->runs.at[i].path), path))
+            return true;
+    }
+    return false;
+}
+
+static void run_pages_only(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    if (tbp_doctor_plugin_within(d, 1, first_without_pages))
+        return;
+    bool is_known = tbp_doctor_plugin_within(d, first_without_pages, UINT32_MAX);
+    for (size_t i = 0; i < d->tree.runs.n; i++) {
+        const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
+        if (!run->count[TBP_FILE_PAGE] || run->count[TBP_FILE_XPLANE] ||
+            run->count[TBP_FILE_RIEGELI])
+            continue;
+        bool is_problem = is_known && !has_twin(&d->tree, run);
+        struct tbp_finding *f =
+            tbp_doctor_report(d, self, is_problem ? TBP_PROBLEM : TBP_NOTE, run->path);
+        f->what = tbp_arena_printf(
+            d->arena, "has pages of older plugins ('%s') and no *.xplane.pb: %s shows an empty run",
+            first_of(run, TBP_FILE_PAGE)->name,
+            is_known ? tbp_doctor_plugin_text(d) : "every plugin from 2.19.1 on");
+        f->advice =
+            "copy the *.xplane.pb here, or pip install 'tensorboard-plugin-profile<=2.19.0'";
+    }
+}
+
+const struct tbp_doctor_check tbp_check_pages_only = {
+    .name = "pages-only",
+    .scope = TBP_CHECK_FILES,
+    .help = "no run consists of pages that only older plugins show",
+    .run = run_pages_only,
+};
+
+static void run_hidden_files(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    bool xplane_wins = tbp_doctor_plugin_within(d, first_xplane_alone, first_without_pages);
+    if (!xplane_wins && !tbp_doctor_plugin_within(d, first_with_xplane, first_xplane_alone))
+        return;
+    for (size_t i = 0; i < d->tree.runs.n; i++) {
+        const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
+        if (!run->count[TBP_FILE_PAGE] || !run->count[TBP_FILE_XPLANE])
+            continue;
+        struct tbp_finding *f = tbp_doctor_report(d, self, TBP_NOTE, run->path);
+        f->what = tbp_arena_printf(
+            d->arena,
+            xplane_wins ? "has pages ('%s') that %s does not show: the xplane beside "
+                          "them hides them"
+                        : "has pages ('%s') that %s shows instead of converting the "
+                          "xplane beside them",
+            first_of(run, TBP_FILE_PAGE)->name, tbp_doctor_plugin_text(d));
+        f->advice = xplane_wins ? "tbprof convert --for all writes the pages as a run of their own"
+                                : "remove the pages to see the plugin's own";
+    }
+}
+
+const struct tbp_doctor_check tbp_check_hidden_files = {
+    .name = "hidden-files",
+    .scope = TBP_CHECK_FILES,
+    .help = "pages and xplanes of a run do not hide each other",
+    .run = run_hidden_files,
+};
+
+static void run_empty_file(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    bool shows_pages = !tbp_doctor_plugin_within(d, first_without_pages, UINT32_MAX);
+    for (size_t i = 0; i < d->tree.runs.n; i++) {
+        const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
+        for (size_t k = 0; k < run->files.n; k++) {
+            const struct tbp_doctor_file *file = &run->files.at[k];
+            /* an empty table is 0 bytes of protobuf */
+            bool is_page = file->kind == TBP_FILE_PAGE && shows_pages &&
+                           !tbp_str_ends(tbp_str_c(file->name), ".pb");
+            if (file->size_bytes || (file->kind != TBP_FILE_XPLANE && !is_page))
+                continue;
+            struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, file->path);
+            f->what = "has 0 bytes: nothing was saved";
+            f->advice = "record again; if it stays empty, record less (a message over 2 GB is not "
+                        "written), and look for a full disk";
+        }
+    }
+}
+
+const struct tbp_doctor_check tbp_check_empty_file = {
+    .name = "empty-file",
+    .scope = TBP_CHECK_FILES,
+    .help = "no profile has 0 bytes",
+    .run = run_empty_file,
+};
+
+static bool has_file(const struct tbp_doctor_folder *run, struct tbp_str host, const char *ending) {
+    for (size_t i = 0; i < run->files.n; i++) {
+        struct tbp_str name = tbp_str_c(run->files.at[i].name);
+        if (name.n == host.n + strlen(ending) && tbp_str_ends(name, ending) &&
+            memcmp(name.p, host.p, host.n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* With the statistics of every host in the cache no workers are asked. */
+static bool has_all_op_stats(const struct tbp_doctor_folder *run) {
+    static const char ending[] = ".op_stats_v2.pb";
+    if (!has_file(run, TBP_STR("ALL_HOSTS"), ending))
+        return false;
+    for (size_t i = 0; i < run->files.n; i++) {
+        const struct tbp_doctor_file *file = &run->files.at[i];
+        if (file->kind == TBP_FILE_XPLANE && !has_file(run, file->host, ending))
+            return false;
+    }
+    return true;
+}
+
+static void run_several_hosts(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    if (!tbp_doctor_plugin_within(d, first_with_workers, first_without_workers) ||
+        tbp_python_shim_is_active(&d->python))
+        return;
+    for (size_t i = 0; i < d->tree.runs.n; i++) {
+        const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
+        if (run->count[TBP_FILE_XPLANE] < 2 || has_all_op_stats(run))
+            continue;
+        struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, run->path);
+        f->what = tbp_arena_printf(d->arena,
+                                   "has %zu hosts: %s answers their pages with \"No worker service "
+                                   "stub available\", an empty page",
+                                   run->count[TBP_FILE_XPLANE], tbp_doctor_plugin_text(d));
+        f->advice = "pip install --upgrade xprof (2.24.0 or later), or install tbprof's package";
+    }
+}
+
+const struct tbp_doctor_check tbp_check_several_hosts = {
+    .name = "several-hosts",
+    .scope = TBP_CHECK_FILES,
+    .help = "the installed plugin shows runs of several hosts",
+    .run = run_several_hosts,
+};
+
+/* First line of cache_version.txt; false if it is not there. */
+static bool read_cache_version(struct tbp_arena *arena, const struct tbp_doctor_folder *run,
+                               struct tbp_str *version) {
+    char line[VERSION_TEXT] = "";
+    FILE *f = fopen(tbp_arena_printf(arena, "%s/cache_version.txt", run->path), "rb");
+    if (!f)
+        return false;
+    size_t n = fread(line, 1, sizeof line - 1, f);
+    fclose(f);
+    for (size_t i = 0; i < n; i++) {
+        if ((unsigned char)line[i] <= ' ' || (unsigned char)line[i] > '~')
+            n = i;
+    }
+    *version = tbp_arena_str(arena, (struct tbp_str){line, n});
+    return true;
+}
+
+static const struct tbp_doctor_file *first_cache(const struct tbp_doctor_folder *run) {
+    for (size_t i = 0; i < run->files.n; i++) {
+        const struct tbp_doctor_file *file = &run->files.at[i];
+        if (file->kind == TBP_FILE_CACHE && strcmp(file->name, "cache_version.txt") != 0)
+            return file;
+    }
+    return NULL;
+}
+
+/* The plugin compares versions as texts: caches of a version that is not less are taken. Releases
+ * before the comparison take whatever is there. */
+static void check_caches(struct tbp_doctor *d, const struct tbp_doctor_check *self,
+                         const struct tbp_doctor_folder *run) {
+    const struct tbp_doctor_file *cache = first_cache(run);
+    struct tbp_str mine = tbp_str_c(d->python.profile->version), theirs = TBP_STR("unknown");
+    bool is_told = read_cache_version(d->arena, run, &theirs);
+    bool has_gate = tbp_doctor_plugin_within(d, first_with_cache_gate, UINT32_MAX);
+    if (!cache || tbp_str_eq(mine, theirs) || (!is_told && !has_gate))
+        return;
+    bool is_remade = has_gate && run->is_writable && (!is_told || tbp_str_cmp(theirs, mine) < 0);
+    struct tbp_finding *f =
+        tbp_doctor_report(d, self, is_remade ? TBP_NOTE : TBP_PROBLEM, run->path);
+    f->what = tbp_arena_printf(d->arena, "has caches ('%s') of version %s: %s %s", cache->name,
+                               theirs.p, tbp_doctor_plugin_text(d),
+                               is_remade ? "makes them again when a page is opened"
+                                         : "shows them as if they were its own");
+    f->advice = "remove cache_version.txt, .cached_tools.json, *.SSTABLE and *op_stats*.pb there";
+}
+
+static void run_caches(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    for (size_t i = 0; i < d->tree.runs.n; i++) {
+        if (tbp_doctor_plugin_within(d, 1, UINT32_MAX))
+            check_caches(d, self, &d->tree.runs.at[i]);
+    }
+}
+
+const struct tbp_doctor_check tbp_check_caches = {
+    .name = "caches",
+    .scope = TBP_CHECK_FILES,
+    .help = "caches of the plugin are of the version installed",
+    .run = run_caches,
+};

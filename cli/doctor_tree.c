@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Walks the folder depth first with an explicit stack; each folder is entered once, so that loops
+ * of symbolic links end, and the number of folders is bounded, because the path given may be /.
+ */
+#include "cli/doctor_tree.h"
+
+#include "base/map.h"
+#include "base/sort.h"
+#include "plugin_data/rundir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_DEPTH = 32, MAX_FOLDERS = 100000, LEVELS_ABOVE = 4 };
+
+/* Endings, the first that fits decides. Foreign names first: some end like those of pages. */
+static const struct {
+    const char *suffix;
+    enum tbp_file_kind kind;
+    const char *advice;
+} endings[] = {
+    {".xplane.pb.gz", TBP_FILE_FOREIGN, "undo the compression with gunzip, or 'tbprof convert' it"},
+    {".pt.trace.json", TBP_FILE_FOREIGN,
+     "a PyTorch trace: 'tbprof tools' lists what convert reads"},
+    {".pt.trace.json.gz", TBP_FILE_FOREIGN,
+     "a PyTorch trace: 'tbprof tools' lists what convert reads"},
+    {"perfetto_trace.json.gz", TBP_FILE_FOREIGN,
+     "for ui.perfetto.dev only: copy the *.xplane.pb of the same recording here"},
+    {".tmp", TBP_FILE_FOREIGN, "the copy or recording was not finished: do it again"},
+    {".part", TBP_FILE_FOREIGN, "the download was not finished: do it again"},
+    {".crdownload", TBP_FILE_FOREIGN, "the download was not finished: do it again"},
+    {".nsys-rep", TBP_FILE_FOREIGN,
+     "an Nsight Systems report: 'tbprof tools' lists what convert reads"},
+    {".xplane.pb", TBP_FILE_XPLANE, NULL},
+    {".xplane.riegeli", TBP_FILE_RIEGELI, NULL},
+    {".op_stats_v2.pb", TBP_FILE_CACHE, NULL},
+    {".flat_op_stats_v2.pb", TBP_FILE_CACHE, NULL},
+    {".op_stats.pb", TBP_FILE_CACHE, NULL},
+    {".SSTABLE", TBP_FILE_CACHE, NULL},
+    {".smart_suggestion.pb", TBP_FILE_CACHE, NULL},
+    {".dcn_collective_stats.pb", TBP_FILE_CACHE, NULL},
+    {"cache_version.txt", TBP_FILE_CACHE, NULL},
+    {"cached_tools.json", TBP_FILE_CACHE, NULL},
+    {".hlo_proto.pb", TBP_FILE_OTHER, NULL},
+    {".tbprof.json", TBP_FILE_OTHER, NULL},
+    {"tensorflow_stats.json", TBP_FILE_OTHER, NULL},
+    {"kernel_stats.json", TBP_FILE_OTHER, NULL},
+    {"trace", TBP_FILE_PAGE, NULL},
+    {"trace.json", TBP_FILE_FOREIGN,
+     "compress it with gzip for plugins up to 2.19.0, or copy the *.xplane.pb here"},
+};
+
+enum tbp_file_kind tbp_file_kind_of(struct tbp_str name, struct tbp_str *host,
+                                    const char **advice) {
+    struct tbp_str suffix;
+    *host = TBP_STR_NONE;
+    *advice = NULL;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t n = strlen(endings[i].suffix);
+        if (name.n <= n - (endings[i].suffix[0] != '.') || !tbp_str_ends(name, endings[i].suffix))
+            continue;
+        if (endings[i].suffix[0] != '.' && name.n > n && name.p[name.n - n - 1] != '.')
+            continue;
+        *host = tbp_str_sub(name, 0, name.n - n);
+        *advice = endings[i].advice;
+        return endings[i].kind;
+    }
+    if (tbp_rundir_split(name, host, &suffix) && !tbp_str_starts(suffix, TBP_RUNDIR_XPLANE))
+        return TBP_FILE_PAGE;
+    if (!tbp_str_has(name, ".xplane") && !tbp_str_starts(name, "xplane."))
+        return TBP_FILE_OTHER;
+    *advice = "rename it to HOST.xplane.pb";
+    return TBP_FILE_FOREIGN;
+}
+
+struct entry {
+    const char *name, *path;
+    struct stat st;
+};
+struct entries {
+    TBP_VEC(struct entry) list;
+};
+
+static int by_name(const void *a, const void *b, void *ctx) {
+    (void)ctx;
+    return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
+}
+
+/* Hidden folders are passed over, as by the plugins; hidden files are not: some are caches. */
+static bool list_folder(struct entries *out, struct tbp_arena *arena, const char *path) {
+    DIR *dir = opendir(path);
+    if (!dir)
+        return false;
+    const char *slash = strcmp(path, "/") == 0 ? "" : "/";
+    for (struct dirent *d; (d = readdir(dir));) {
+        struct entry e = {
+            d->d_name, tbp_arena_printf(arena, "%s%s%s", path, slash, d->d_name), {0}};
+        if (stat(e.path, &e.st) != 0 || (d->d_name[0] == '.' && S_ISDIR(e.st.st_mode)))
+            continue;
+        e.name = tbp_arena_printf(arena, "%s", d->d_name);
+        *tbp_vec_push(&out->list) = e;
+    }
+    closedir(dir);
+    tbp_sort(out->list.at, out->list.n, sizeof *out->list.at, by_name, NULL);
+    return true;
+}
+
+static struct tbp_doctor_file file_of(const struct entry *e) {
+    struct tbp_doctor_file f = {.name = e->name,
+                                .path = e->path,
+                                .size_bytes = (uint64_t)e->st.st_size,
+                                .mtime_s = (int64_t)e->st.st_mtime};
+    f.kind = tbp_file_kind_of(tbp_str_c(e->name), &f.host, &f.advice);
+    f.is_readable = access(e->path, R_OK) == 0;
+    return f;
+}
+
+static void add_file(struct tbp_doctor_folder *to, const struct entry *e) {
+    struct tbp_doctor_file *f = tbp_vec_push(&to->files);
+    *f = file_of(e);
+    to->count[f->kind]++;
+}
+
+struct place {
+    const char *path;
+    unsigned depth;
+    bool is_run;
+};
+struct walk {
+    struct tbp_tree *t;
+    TBP_VEC(struct place) stack;
+    struct tbp_idmap seen;   /* folders by device and inode */
+    struct tbp_idmap linked; /* xplanes of runs by device and inode */
+};
+
+static uint64_t identity(const struct stat *st) {
+    return (uint64_t)st->st_dev << 48 ^ (uint64_t)st->st_ino;
+}
+
+static bool ends_in_profile(const char *path) {
+    return tbp_str_ends(tbp_str_c(path), "/" TBP_RUNDIR_MIDDLE);
+}
+
+/* Event files of the folder that holds plugins/. */
+static void look_for_events(struct tbp_doctor_logdir *l, struct tbp_arena *arena) {
+    struct entries entries = {0};
+    list_folder(&entries, arena, l->path);
+    for (size_t i = 0; i < entries.list.n; i++) {
+        const struct entry *e = &entries.list.at[i];
+        if (!S_ISREG(e->st.st_mode) || !strstr(e->name, "tfevents"))
+            continue;
+        if (e->st.st_size > 0)
+            l->has_events = true;
+        else if (tbp_str_ends(tbp_str_c(e->name), ".profile-empty"))
+            l->empty_marker = e->path;
+    }
+    tbp_vec_release(&entries.list);
+}
+
+static size_t add_logdir(struct tbp_tree *t, const char *profile_folder) {
+    size_t n = strlen(profile_folder) - strlen("/" TBP_RUNDIR_MIDDLE), root = strlen(t->root);
+    struct tbp_doctor_logdir l = {0};
+    l.path = n ? tbp_arena_printf(t->arena, "%.*s", (int)n, profile_folder) : "/";
+    l.below = n > root ? l.path + root + (t->root[root - 1] != '/') : "";
+    look_for_events(&l, t->arena);
+    *tbp_vec_push(&t->logdirs) = l;
+    return t->logdirs.n - 1;
+}
+
+static void take_run(struct walk *w, const struct place *here, const struct entries *entries) {
+    struct tbp_doctor_folder run = {.path = here->path, .name = strrchr(here->path, '/') + 1};
+    run.logdir = w->t->logdirs.n - 1;
+    run.is_writable = access(here->path, W_OK) == 0;
+    for (size_t i = 0; i < entries->list.n; i++) {
+        const struct entry *e = &entries->list.at[i];
+        bool is_new;
+        if (S_ISDIR(e->st.st_mode))
+            continue;
+        add_file(&run, e);
+        if (run.files.at[run.files.n - 1].kind == TBP_FILE_XPLANE)
+            *tbp_idmap_put(&w->linked, identity(&e->st), &is_new) = 1;
+    }
+    struct tbp_doctor_logdir *l = &w->t->logdirs.at[run.logdir];
+    l->n_runs++;
+    l->n_shown +=
+        run.count[TBP_FILE_XPLANE] || run.count[TBP_FILE_RIEGELI] || run.count[TBP_FILE_PAGE];
+    *tbp_vec_push(&w->t->runs) = run;
+}
+
+/* Files of a folder that is no run: xplanes here are strays, whether or not they are linked into a
+ * run is known at the end. */
+static void take_others(struct walk *w, const struct place *here, const struct entries *entries) {
+    struct tbp_doctor_folder stray = {.path = here->path, .name = strrchr(here->path, '/') + 1};
+    for (size_t i = 0; i < entries->list.n; i++) {
+        const struct entry *e = &entries->list.at[i];
+        struct tbp_doctor_file f;
+        if (!S_ISREG(e->st.st_mode))
+            continue;
+        f = file_of(e);
+        if (f.kind == TBP_FILE_XPLANE)
+            add_file(&stray, e);
+        if (f.kind == TBP_FILE_FOREIGN && !w->t->foreign.name)
+            w->t->foreign = f;
+    }
+    if (stray.files.n)
+        *tbp_vec_push(&w->t->strays) = stray;
+    else
+        tbp_vec_release(&stray.files);
+}
+
+static void push_subfolders(struct walk *w, const struct entries *entries, const struct place *here,
+                            bool are_runs) {
+    for (size_t i = entries->list.n; i-- > 0;) {
+        const struct entry *e = &entries->list.at[i];
+        bool is_new = false;
+        if (!S_ISDIR(e->st.st_mode))
+            continue;
+        tbp_idmap_put(&w->seen, identity(&e->st), &is_new);
+        if (is_new)
+            *tbp_vec_push(&w->stack) = (struct place){e->path, here->depth + 1, are_runs};
+    }
+}
+
+static void visit(struct walk *w, struct place here) {
+    struct entries entries = {0};
+    struct tbp_tree *t = w->t;
+    bool is_profile = !here.is_run && ends_in_profile(here.path);
+    if (!list_folder(&entries, t->arena, here.path)) {
+        *tbp_vec_push(&t->locked) = here.path;
+        return;
+    }
+    t->n_folders++;
+    if (is_profile)
+        add_logdir(t, here.path);
+    if (here.is_run)
+        take_run(w, &here, &entries);
+    else
+        take_others(w, &here, &entries);
+    if (here.depth < MAX_DEPTH)
+        push_subfolders(w, &entries, &here, is_profile);
+    tbp_vec_release(&entries.list);
+}
+
+/* Strays that lie in a run as well, by hard link, are none. */
+static void drop_linked_strays(struct walk *w) {
+    size_t n = 0;
+    for (size_t i = 0; i < w->t->strays.n; i++) {
+        struct tbp_doctor_folder *s = &w->t->strays.at[i];
+        size_t n_linked = 0;
+        for (size_t k = 0; k < s->files.n; k++) {
+            struct stat st;
+            if (stat(s->files.at[k].path, &st) == 0 &&
+                tbp_idmap_get(&w->linked, identity(&st)) != TBP_MAP_NONE)
+                n_linked++;
+        }
+        if (n_linked == s->files.n)
+            tbp_vec_release(&s->files);
+        else
+            w->t->strays.at[n++] = *s;
+    }
+    w->t->strays.n = n;
+}
+
+static void walk(struct tbp_tree *t) {
+    struct walk w = {.t = t};
+    *tbp_vec_push(&w.stack) = (struct place){t->root, 0, false};
+    while (w.stack.n && t->n_folders < MAX_FOLDERS)
+        visit(&w, w.stack.at[--w.stack.n]);
+    t->is_cut = w.stack.n > 0;
+    if (w.linked.cap)
+        drop_linked_strays(&w);
+    tbp_vec_release(&w.stack);
+    tbp_idmap_release(&w.seen);
+    tbp_idmap_release(&w.linked);
+}
+
+static bool is_folder(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The path n components above; "/" at most. */
+static const char *above(struct tbp_arena *arena, const char *path, unsigned n) {
+    size_t end = strlen(path);
+    for (; n; n--) {
+        while (end > 0 && path[end - 1] != '/')
+            end--;
+        while (end > 0 && path[end - 1] == '/')
+            end--;
+    }
+    return end ? tbp_arena_printf(arena, "%.*s", (int)end, path) : "/";
+}
+
+/* Which level of the layout an absolute path is, by its name alone. */
+static void find_place(struct tbp_tree *t, const char *path, bool is_file) {
+    struct tbp_str logdir, run;
+    const char *folder = is_file ? above(t->arena, path, 1) : path;
+    t->place = is_file ? TBP_PLACE_FILE : TBP_PLACE_LOGDIR;
+    t->root = folder;
+    if (tbp_rundir_split_path(tbp_str_c(folder), &logdir, &run)) {
+        t->place = is_file ? TBP_PLACE_FILE : TBP_PLACE_RUN;
+        t->root = above(t->arena, folder, 3);
+    } else if (ends_in_profile(folder)) {
+        t->place = is_file ? TBP_PLACE_FILE : TBP_PLACE_PROFILE;
+        t->root = above(t->arena, folder, 2);
+    } else if (!is_file && tbp_str_ends(tbp_str_c(folder), "/plugins") &&
+               is_folder(tbp_arena_printf(t->arena, "%s/profile", folder))) {
+        t->place = TBP_PLACE_PLUGINS;
+        t->root = above(t->arena, folder, 1);
+    }
+}
+
+/* Nothing here: a folder beside or above may be the log directory. */
+static const char *logdir_above(struct tbp_arena *arena, const char *path) {
+    for (unsigned n = 1; n <= LEVELS_ABOVE; n++) {
+        const char *up = above(arena, path, n);
+        if (is_folder(tbp_arena_printf(arena, "%s/" TBP_RUNDIR_MIDDLE, up)))
+            return up;
+        if (strcmp(up, "/") == 0)
+            break;
+    }
+    return NULL;
+}
+
+int tbp_tree_build(struct tbp_tree *t, struct tbp_arena *arena, const char *path,
+                   struct tbp_error *err) {
+    char real[PATH_MAX];
+    struct stat st;
+    memset(t, 0, sizeof *t);
+    t->arena = arena;
+    t->given = path;
+    if (stat(path, &st) != 0 || !realpath(path, real))
+        return tbp_fail_errno(err, TBP_E_NOT_FOUND, "opening '%s' failed", path);
+    const char *full = tbp_arena_printf(arena, "%s", real);
+    find_place(t, full, !S_ISDIR(st.st_mode));
+    if (t->place == TBP_PLACE_FILE && strcmp(t->root, above(arena, full, 1)) == 0)
+        return TBP_OK;
+    walk(t);
+    if (t->runs.n || t->strays.n || t->logdirs.n || t->locked.n || t->place != TBP_PLACE_LOGDIR)
+        return TBP_OK;
+    const char *up = logdir_above(arena, full);
+    if (!up)
+        return TBP_OK;
+    tbp_tree_release(t);
+    t->place = TBP_PLACE_BELOW;
+    t->root = up;
+    t->n_folders = 0;
+    walk(t);
+    return TBP_OK;
+}
+
+static void release_folders(struct tbp_doctor_folder *at, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        tbp_vec_release(&at[i].files);
+}
+
+void tbp_tree_release(struct tbp_tree *t) {
+    release_folders(t->runs.at, t->runs.n);
+    release_folders(t->strays.at, t->strays.n);
+    tbp_vec_release(&t->runs);
+    tbp_vec_release(&t->strays);
+    tbp_vec_release(&t->logdirs);
+    tbp_vec_release(&t->locked);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Checks of what is in the xplanes. Each file is read once, before the checks, with the reader that
+ * all commands use; only the verdict is kept.
+ */
+#include "cli/doctor.h"
+
+#include "base/file.h"
+#include "convert/read/reader.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { MAX_MESSAGE = 300 };
+static const uint64_t protobuf_limit_bytes = UINT64_C(1) << 31;
+
+/* Files that are something else altogether, by their first bytes. */
+static const struct {
+    const char *begins, *what, *advice;
+} strangers[] = {
+    {"version https://git-lfs", "is a pointer of Git LFS, not the file", "git lfs pull"},
+    {"<!DOCTYPE", "is a web page, saved in place of the file", "download the raw file"},
+    {"<!doctype", "is a web page, saved in place of the file", "download the raw file"},
+    {"<html", "is a web page, saved in place of the file", "download the raw file"},
+    {"\x1f\x8b", "is compressed with gzip, which no plugin undoes",
+     "gunzip it, keeping the name, or 'tbprof convert' it"},
+    {"PK\x03\x04", "is a zip archive", "unpack it"},
+};
+
+static bool is_stranger(struct tbp_doctor_file *file) {
+    char head[32] = "";
+    FILE *f = fopen(file->path, "rb");
+    if (!f)
+        return false;
+    size_t n = fread(head, 1, sizeof head, f);
+    fclose(f);
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
+        size_t k = strlen(strangers[i].begins);
+        if (n < k || memcmp(head, strangers[i].begins, k) != 0)
+            continue;
+        file->damage = strangers[i].what;
+        file->advice_of_damage = strangers[i].advice;
+        return true;
+    }
+    return false;
+}
+
+/* The losses of the ledger in words: "is damaged: 1 messages cut short …, first at byte 812". */
+static const char *losses(struct tbp_arena *arena, const struct tbp_host *h) {
+    const struct tbp_ledger *l = &h->ledger;
+    const char *text = "";
+    if (!tbp_ledger_has_loss(l))
+        return NULL;
+    for (int k = 0; k < TBP_LEDGER_KEYS; k++) {
+        struct tbp_ledger one;
+        tbp_ledger_init(&one);
+        one.count[k] = l->count[k];
+        if (!l->count[k] || !tbp_ledger_has_loss(&one))
+            continue;
+        text = tbp_arena_printf(arena, "%s%s%" PRIu64 " %s", text, *text ? ", " : "", l->count[k],
+                                tbp_ledger_help((enum tbp_ledger_key)k));
+        if (l->first_offset[k] != TBP_NO_OFFSET)
+            text =
+                tbp_arena_printf(arena, "%s (first at byte %" PRIu64 ")", text, l->first_offset[k]);
+    }
+    return tbp_arena_printf(arena, "is damaged or cut short: %s", *text ? text : "events are lost");
+}
+
+static void take_host(struct tbp_doctor_file *file, struct tbp_arena *arena,
+                      const struct tbp_host *h) {
+    file->was_read = true;
+    file->n_events = tbp_host_count_events(h);
+    file->has_host_plane = tbp_host_plane(h, "/host:CPU") != NULL;
+    file->damage = losses(arena, h);
+    if (file->damage)
+        file->advice_of_damage = "copy or record it again; tbprof convert shows what is left of it";
+    if (!h->n_errors)
+        return;
+    struct tbp_str message = h->errors[0];
+    if (message.n > MAX_MESSAGE)
+        message.n = MAX_MESSAGE;
+    file->recorder_error = tbp_arena_str(arena, message).p;
+}
+
+static void read_file(struct tbp_doctor *d, struct tbp_doctor_file *file) {
+    struct tbp_host host;
+    struct tbp_error err;
+    char text[1024];
+    if (!file->size_bytes || !file->is_readable || is_stranger(file))
+        return;
+    if (tbp_read_host(&host, file->path, file->host, tbp_reader_xplane.name, d->pool, &err) ==
+        TBP_OK) {
+        take_host(file, d->arena, &host);
+        tbp_host_release(&host);
+        return;
+    }
+    tbp_error_text(&err, text, sizeof text);
+    file->damage = tbp_arena_printf(d->arena, "cannot be read: %s", text);
+    file->advice_of_damage = "copy or record it again";
+}
+
+void tbp_doctor_read_xplanes(struct tbp_doctor *d) {
+    for (size_t i = 0; i < d->tree.runs.n; i++) {
+        struct tbp_doctor_folder *run = &d->tree.runs.at[i];
+        for (size_t k = 0; k < run->files.n; k++) {
+            if (run->files.at[k].kind == TBP_FILE_XPLANE)
+                read_file(d, &run->files.at[k]);
+        }
+    }
+}
+
+/* Calls `look` for every xplane of every run. */
+static void each_xplane(struct tbp_doctor *d, const struct tbp_doctor_check *self,
+                        void (*look)(struct tbp_doctor *, const struct tbp_doctor_check *,
+                                     const struct tbp_doctor_file *)) {
+    for (size_t i = 0; i < d->tree.runs.n; i++) {
+        const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
+        for (size_t k = 0; k < run->files.n; k++) {
+            if (run->files.at[k].kind == TBP_FILE_XPLANE)
+                look(d, self, &run->files.at[k]);
+        }
+    }
+}
+
+static void look_for_damage(struct tbp_doctor *d, const struct tbp_doctor_check *self,
+                            const struct tbp_doctor_file *file) {
+    if (!file->damage)
+        return;
+    struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, file->path);
+    f->what = file->damage;
+    f->advice = file->advice_of_damage;
+}
+static void run_damaged(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    each_xplane(d, self, look_for_damage);
+}
+
+const struct tbp_doctor_check tbp_check_damaged = {
+    .name = "damaged",
+    .scope = TBP_CHECK_FILES,
+    .help = "xplane files are whole",
+    .run = run_damaged,
+};
+
+static void look_for_events(struct tbp_doctor *d, const struct tbp_doctor_check *self,
+                            const struct tbp_doctor_file *file) {
+    if (!file->was_read || file->n_events || file->damage)
+        return;
+    struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, file->path);
+    f->what = "has no events: the profiler saw nothing happen";
+    f->advice = "record while the program works, for longer";
+}
+static void run_no_events(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    each_xplane(d, self, look_for_events);
+}
+
+const struct tbp_doctor_check tbp_check_no_events = {
+    .name = "no-events",
+    .scope = TBP_CHECK_FILES,
+    .help = "xplane files have events",
+    .run = run_no_events,
+};
+
+static void look_for_host_plane(struct tbp_doctor *d, const struct tbp_doctor_check *self,
+                                const struct tbp_doctor_file *file) {
+    if (!file->was_read || file->has_host_plane || file->damage)
+        return;
+    struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, file->path);
+    f->what = tbp_arena_printf(d->arena, "has no plane /host:CPU, without which %s crashes",
+                               tbp_doctor_plugin_text(d));
+    f->advice = "tbprof convert -o DIR writes it with one, or use another release of the plugin";
+}
+static void run_host_plane(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    if (tbp_doctor_plugin_within(d, TBP_RELEASE(2, 19, 0), TBP_RELEASE(2, 19, 1)) &&
+        !tbp_python_shim_is_active(&d->python))
+        each_xplane(d, self, look_for_host_plane);
+}
+
+const struct tbp_doctor_check tbp_check_host_plane = {
+    .name = "host-plane",
+    .scope = TBP_CHECK_FILES,
+    .help = "for plugin 2.19.0: xplane files have the plane /host:CPU",
+    .run = run_host_plane,
+};
+
+static void look_at_size(struct tbp_doctor *d, const struct tbp_doctor_check *self,
+                         const struct tbp_doctor_file *file) {
+    if (file->size_bytes < protobuf_limit_bytes)
+        return;
+    struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, file->path);
+    f->what = "has 2 GiB or more, where the plugin's own reader stops";
+    f->advice = "tbprof convert -o DIR writes one that stays below, or install tbprof's package";
+}
+static void run_file_size(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    if (!tbp_python_shim_is_active(&d->python))
+        each_xplane(d, self, look_at_size);
+}
+
+const struct tbp_doctor_check tbp_check_file_size = {
+    .name = "file-size",
+    .scope = TBP_CHECK_FILES,
+    .help = "xplane files are small enough for the plugin's reader",
+    .run = run_file_size,
+};
+
+static void look_at_recorder(struct tbp_doctor *d, const struct tbp_doctor_check *self,
+                             const struct tbp_doctor_file *file) {
+    if (!file->recorder_error)
+        return;
+    struct tbp_finding *f = tbp_doctor_report(d, self, TBP_NOTE, file->path);
+    f->what = tbp_arena_printf(d->arena, "tells of a failure while it was recorded: %s",
+                               file->recorder_error);
+    f->advice = strstr(file->recorder_error, "PRIVILEGES")
+                    ? "let users profile (driver option NVreg_RestrictProfilingToAdminUsers=0, or "
+                      "CAP_SYS_ADMIN), then record again"
+                    : "device data may be missing; remove the cause and record again";
+}
+static void run_recorder(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    each_xplane(d, self, look_at_recorder);
+}
+
+const struct tbp_doctor_check tbp_check_recorder = {
+    .name = "recorder",
+    .scope = TBP_CHECK_FILES,
+    .help = "the profiler told of no failure while recording",
+    .run = run_recorder,
+};
