@@ -157,7 +157,7 @@ static const char *installed(const struct tbp_doctor *d) {
                             : p->tensorboard_nightly ? p->tensorboard_nightly
                                                      : "missing",
                             tbp_doctor_plugin_text(d),
-                            tbp_python_shim_is_active(p) ? ", tbprof answers" : "");
+                            tbp_python_tbprof_answers(p) ? ", tbprof answers" : "");
 }
 
 static void tell_text(const struct session *s) {
@@ -192,7 +192,7 @@ static void json_python(struct tbp_json *j, const struct tbp_doctor *d) {
     json_text(j, "tensorboard", p->tensorboard ? p->tensorboard : p->tensorboard_nightly);
     json_text(j, "plugin", p->profile ? p->profile->package : NULL);
     json_text(j, "plugin_version", p->profile ? p->profile->version : NULL);
-    tbp_json_printf(j, ",\"tbprof_answers\":%s}", tbp_python_shim_is_active(p) ? "true" : "false");
+    tbp_json_printf(j, ",\"tbprof_answers\":%s}", tbp_python_tbprof_answers(p) ? "true" : "false");
 }
 
 static void json_findings(struct tbp_json *j, const struct session *s) {

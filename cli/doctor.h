@@ -81,6 +81,6 @@ extern const struct tbp_doctor_check tbp_check_damaged, tbp_check_no_events, tbp
     tbp_check_file_size, tbp_check_recorder;
 /* doctor_plugin.c: what is installed */
 extern const struct tbp_doctor_check tbp_check_python, tbp_check_tensorboard, tbp_check_plugin,
-    tbp_check_conflict, tbp_check_backend_off, tbp_check_charts;
+    tbp_check_conflict, tbp_check_backend, tbp_check_charts;
 
 #endif

@@ -10,7 +10,7 @@ const struct tbp_doctor_check *const tbp_doctor_checks[] = {
     &tbp_check_tensorboard,
     &tbp_check_conflict,
     &tbp_check_plugin,
-    &tbp_check_backend_off,
+    &tbp_check_backend,
     &tbp_check_charts,
     &tbp_check_level,
     &tbp_check_permission,

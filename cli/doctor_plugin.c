@@ -8,6 +8,7 @@
 #include "cli/reach.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
 enum { CHART_TIMEOUT_MS = 2000 };
 
@@ -116,19 +117,27 @@ const struct tbp_doctor_check tbp_check_plugin = {
     .run = run_plugin,
 };
 
-static void run_backend_off(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
-    if (!d->python.has_shim || tbp_python_shim_is_active(&d->python))
-        return;
-    struct tbp_finding *f = tbp_doctor_report(d, self, TBP_NOTE, "TBPROF_BACKEND=off");
-    f->what = "turns tbprof off: the official converter answers";
-    f->advice = "unset TBPROF_BACKEND where TensorBoard is started";
+static void run_backend(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    enum tbp_shim shim = tbp_python_shim(&d->python);
+    if (shim == TBP_SHIM_OFF) {
+        struct tbp_finding *f = tbp_doctor_report(d, self, TBP_NOTE, "TBPROF_BACKEND");
+        f->what = "turns tbprof off: the official converter answers";
+        f->advice = "unset it where TensorBoard is started";
+    } else if (shim == TBP_SHIM_REFUSES && d->python.profile) {
+        struct tbp_finding *f = tbp_doctor_report(d, self, TBP_NOTE, d->python.python);
+        f->what = tbp_arena_printf(d->arena,
+                                   "has %s, which tbprof's package does not know: the official "
+                                   "converter answers",
+                                   tbp_doctor_plugin_text(d));
+        f->advice = "upgrade tbprof, or set TBPROF_BACKEND=on to try it nevertheless";
+    }
 }
 
-const struct tbp_doctor_check tbp_check_backend_off = {
-    .name = "backend-off",
+const struct tbp_doctor_check tbp_check_backend = {
+    .name = "backend",
     .scope = TBP_CHECK_PYTHON,
-    .help = "tbprof, when installed, is not turned off",
-    .run = run_backend_off,
+    .help = "tbprof's package, when installed, is in charge",
+    .run = run_backend,
 };
 
 /* A browser behind a proxy gets there in its own way. */
@@ -137,10 +146,15 @@ static bool has_proxy(void) {
            getenv("ALL_PROXY");
 }
 
+/* tbprof's package serves charts of its own where the public ones are not reached. */
+static bool has_own_charts(const struct tbp_python *p) {
+    const char *wish = getenv("TBPROF_CHARTS");
+    return tbp_python_shim(p) == TBP_SHIM_ACTIVE && !(wish && strcasecmp(wish, "remote") == 0);
+}
+
 static void run_charts(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
     bool is_page_lost = tbp_doctor_plugin_within(d, 1, TBP_RELEASE(2, 19, 1));
-    if (!d->may_connect || !d->python.profile || has_proxy() ||
-        tbp_python_shim_is_active(&d->python) ||
+    if (!d->may_connect || !d->python.profile || has_proxy() || has_own_charts(&d->python) ||
         tbp_reach(d->arena, d->chart_host, CHART_TIMEOUT_MS))
         return;
     struct tbp_finding *f =

@@ -206,7 +206,7 @@ static bool has_all_op_stats(const struct tbp_doctor_folder *run) {
 
 static void run_several_hosts(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
     if (!tbp_doctor_plugin_within(d, first_with_workers, first_without_workers) ||
-        tbp_python_shim_is_active(&d->python))
+        tbp_python_tbprof_answers(&d->python))
         return;
     for (size_t i = 0; i < d->tree.runs.n; i++) {
         const struct tbp_doctor_folder *run = &d->tree.runs.at[i];

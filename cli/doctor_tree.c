@@ -319,10 +319,10 @@ static void find_place(struct tbp_tree *t, const char *path, bool is_file) {
 static const char *logdir_above(struct tbp_arena *arena, const char *path) {
     for (unsigned n = 1; n <= LEVELS_ABOVE; n++) {
         const char *up = above(arena, path, n);
+        if (strcmp(up, "/") == 0)
+            break; /* nobody's log directory, and all the machine to walk */
         if (is_folder(tbp_arena_printf(arena, "%s/" TBP_RUNDIR_MIDDLE, up)))
             return up;
-        if (strcmp(up, "/") == 0)
-            break;
     }
     return NULL;
 }

@@ -171,7 +171,7 @@ static void look_for_host_plane(struct tbp_doctor *d, const struct tbp_doctor_ch
 }
 static void run_host_plane(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
     if (tbp_doctor_plugin_within(d, TBP_RELEASE(2, 19, 0), TBP_RELEASE(2, 19, 1)) &&
-        !tbp_python_shim_is_active(&d->python))
+        !tbp_python_tbprof_answers(&d->python))
         each_xplane(d, self, look_for_host_plane);
 }
 
@@ -191,7 +191,7 @@ static void look_at_size(struct tbp_doctor *d, const struct tbp_doctor_check *se
     f->advice = "tbprof convert -o DIR writes one that stays below, or install tbprof's package";
 }
 static void run_file_size(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
-    if (!tbp_python_shim_is_active(&d->python))
+    if (!tbp_python_tbprof_answers(&d->python))
         each_xplane(d, self, look_at_size);
 }
 

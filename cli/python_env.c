@@ -10,12 +10,13 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { ASK_TIMEOUT_MS = 30000, MAX_FIELDS = 6, FIRST_LINE = 256 };
 
 static const char question[] =
-    "import os, sys\n"
+    "import os, re, sys\n"
     "sys.path[:] = [p for p in sys.path if p]\n"
     "def say(*words):\n"
     "    words = [str(w).replace('\\t', ' ').replace('\\n', ' ') for w in words]\n"
@@ -60,6 +61,18 @@ static const char question[] =
     "                say('lacks', 'pkg_resources')\n"
     "    except EnvironmentError:\n"
     "        pass\n"
+    "spec = find_spec('tbprof')\n"
+    "for place in (spec.submodule_search_locations or []) if spec else []:\n"
+    "    try:\n"
+    "        with open(os.path.join(place, 'activation.py'), errors='replace') as f:\n"
+    "            known = re.search(r'^KNOWN = \\(\\((.*?)\\), \\((.*?)\\)\\)', f.read(), re.M)\n"
+    "        say('knows', *[k.replace(', ', '.') for k in known.groups()])\n"
+    "    except (EnvironmentError, AttributeError):\n"
+    "        pass\n"
+    "spec = find_spec('xprof')\n"
+    "for place in (spec.submodule_search_locations or []) if spec else []:\n"
+    "    if os.path.exists(os.path.join(place, 'convert', 'profiler_plugin_c_api-tbprof.so')):\n"
+    "        say('overlay')\n"
     "say('end')\n";
 
 uint32_t tbp_release(struct tbp_str text) {
@@ -183,6 +196,12 @@ static bool take_line(struct tbp_python *p, struct tbp_arena *arena, struct tbp_
         take_plugin(p, field);
     else if (strcmp(field[0], "lacks") == 0)
         p->lacks_pkg_resources = true;
+    else if (strcmp(field[0], "overlay") == 0)
+        p->has_overlay = true;
+    else if (strcmp(field[0], "knows") == 0) {
+        p->first_known = tbp_release(tbp_str_c(field[1]));
+        p->last_known = tbp_release(tbp_str_c(field[2]));
+    }
     return strcmp(field[0], "end") == 0;
 }
 
@@ -216,9 +235,23 @@ void tbp_python_ask(struct tbp_python *p, struct tbp_arena *arena, const char *g
         p->failure = tbp_arena_printf(arena, "%s", err.message);
 }
 
-bool tbp_python_shim_is_active(const struct tbp_python *p) {
+enum tbp_shim tbp_python_shim(const struct tbp_python *p) {
+    static const char *const off[] = {"off", "0", "no", "false"};
     const char *backend = getenv("TBPROF_BACKEND");
-    return p->has_shim && !(backend && strcmp(backend, "off") == 0);
+    if (!p->has_shim)
+        return TBP_SHIM_ABSENT;
+    for (size_t i = 0; backend && i < sizeof off / sizeof *off; i++) {
+        if (strcasecmp(backend, off[i]) == 0)
+            return TBP_SHIM_OFF;
+    }
+    if (backend && strcasecmp(backend, "on") == 0)
+        return TBP_SHIM_ACTIVE;
+    bool is_known = !p->last_known || (p->release >= p->first_known && p->release <= p->last_known);
+    return is_known ? TBP_SHIM_ACTIVE : TBP_SHIM_REFUSES;
+}
+
+bool tbp_python_tbprof_answers(const struct tbp_python *p) {
+    return p->has_overlay || tbp_python_shim(p) == TBP_SHIM_ACTIVE;
 }
 
 void tbp_python_tensorboard_command(const struct tbp_python *p, const char *words[4]) {

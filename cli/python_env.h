@@ -29,8 +29,10 @@ struct tbp_python {
     const char *version;
     const char *tensorboard; /* versions; NULL: not installed */
     const char *tensorboard_nightly, *tensorflow;
-    bool lacks_pkg_resources; /* TensorBoard imports it, and it is not there */
-    bool has_shim;            /* tbprof's own package */
+    bool lacks_pkg_resources;         /* TensorBoard imports it, and it is not there */
+    bool has_shim;                    /* tbprof's own package … */
+    uint32_t first_known, last_known; /* … and the releases of the plugin that it knows; 0: any */
+    bool has_overlay;                 /* made by `tbprof backend`, on the path */
     struct tbp_plugin plugins[TBP_MAX_PLUGINS];
     size_t n_plugins;
     const struct tbp_plugin *profile; /* the first one that makes the Profile tab, or NULL */
@@ -41,8 +43,11 @@ struct tbp_python {
 /* given: --python PATH. NULL: the Python of the `tensorboard` on PATH, else python3. */
 void tbp_python_ask(struct tbp_python *p, struct tbp_arena *arena, const char *given);
 
+/* What becomes of tbprof's package when TensorBoard starts from here (it heeds TBPROF_BACKEND). */
+enum tbp_shim { TBP_SHIM_ABSENT, TBP_SHIM_OFF, TBP_SHIM_REFUSES, TBP_SHIM_ACTIVE };
+enum tbp_shim tbp_python_shim(const struct tbp_python *p);
 /* Does tbprof answer instead of the official converter? */
-bool tbp_python_shim_is_active(const struct tbp_python *p);
+bool tbp_python_tbprof_answers(const struct tbp_python *p);
 
 /* How to start TensorBoard: 1 or 3 words, NULL-terminated. */
 void tbp_python_tensorboard_command(const struct tbp_python *p, const char *words[4]);

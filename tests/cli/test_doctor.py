@@ -1,0 +1,412 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""doctor: log directories and installations broken in one way each; it names that way and nothing else."""
+import json
+import os
+import shutil
+import socket
+import subprocess
+import unittest
+
+import fake_python
+import support
+from support import SAMPLE, TBPROF, TWO_HOSTS, Case, sums
+
+XPT = os.environ.get("XPT", "")
+RUN = os.path.join("plugins", "profile", "2026_11_28_00_21_30")
+SHIPPED = {"tensorboard": "2.20.0", "xprof": "2.24.2"}
+
+
+class DoctorCase(Case):
+    def setUp(self):
+        super().setUp()
+        self.log = self.path("log")
+
+    def healthy(self, *how, folder=None):
+        """A log directory as convert writes it."""
+        self.expect(0, "convert", "--quiet", "-o", folder or self.log, SAMPLE, *how)
+        return folder or self.log
+
+    def copied(self, *below):
+        """The sample's xplane in a run folder, and a marker."""
+        folder = os.path.join(self.log, *below, RUN)
+        os.makedirs(folder)
+        shutil.copy(SAMPLE, folder)
+        self.event_file(self.log, *below)
+        return os.path.join(folder, "worker0.xplane.pb")
+
+    def event_file(self, *folder):
+        with open(os.path.join(*folder, "events.out.tfevents.1.h"), "wb") as f:
+            f.write(b"x")
+
+    def from_text(self, text, name="h.xplane.pb"):
+        path = os.path.join(self.log, RUN, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        self.event_file(self.log)
+        source = self.path(name + ".xpt")
+        with open(source, "w", encoding="utf-8") as f:
+            f.write(text)
+        subprocess.run([XPT, "to-pb", source, path], check=True)
+        return path
+
+    def python(self, name="py", **packages):
+        return fake_python.make(self.path(name), **(packages or SHIPPED))
+
+    def look(self, path=None, *args, python=None, **kw):
+        """Findings as (level, check), and the whole answer."""
+        args = list(args) or ["--offline"]
+        args += ["--python", python or self.python()]
+        r = support.run("doctor", "--json", *args, path or self.log, **kw)
+        answer = json.loads(r.stdout)
+        problems = [f for f in answer["findings"] if f["level"] == "problem"]
+        self.assertEqual(r.returncode, 1 if problems else 0, answer)
+        self.assertEqual(answer["healthy"], not problems)
+        for f in answer["findings"]:
+            self.assertTrue(f["where"] and f["what"], f)
+        return [(f["level"], f["check"]) for f in answer["findings"]], answer
+
+    def finds(self, level, check, path=None, *args, **kw):
+        """The one finding, which is this."""
+        found, answer = self.look(path, *args, **kw)
+        self.assertEqual(found, [(level, check)], answer)
+        return answer["findings"][0]
+
+    def clean(self, path=None, *args, **kw):
+        found, answer = self.look(path, *args, **kw)
+        self.assertEqual(found, [], answer)
+
+
+class Healthy(DoctorCase):
+    def test_what_convert_writes_is_clean(self):
+        self.healthy()
+        self.clean()
+        text = self.expect(0, "doctor", "--offline", "--python", self.python("other"), self.log).stdout
+        self.assertIn("1 run, 1 xplane", text)
+        self.assertIn("TensorBoard 2.20.0, xprof 2.24.2", text)
+        self.assertTrue(text.endswith("nothing is wrong\n"))
+
+    def test_every_generation_has_something_that_is_clean(self):
+        self.healthy("--for", "legacy", folder=self.path("pages"))
+        self.copied()
+        for version in ("2.2.0", "2.3.0", "2.8.0", "2.11.2", "2.18.0", "2.19.0"):
+            old = self.python(version, tensorboard="2.19.0", tensorboard_plugin_profile=version, tensorflow="2.18.0")
+            self.clean(self.path("pages"), python=old)
+            if version > "2.4" or version.startswith("2.1"):
+                self.clean(python=old)
+        for version in ("2.19.1", "2.19.9"):
+            self.clean(python=self.python(version, tensorboard="2.19.0", tensorboard_plugin_profile=version))
+        for version in ("2.20.0", "2.22.3", "2.24.2", "2.30.1"):
+            self.clean(python=self.python(version, tensorboard="2.20.0", xprof=version))
+
+    def test_nothing_is_imported_or_changed(self):
+        self.copied()
+        before = sums(self.tmp)
+        self.clean(python=self.python(tbprof="0.1.0", **SHIPPED))
+        self.assertEqual({p: s for p, s in sums(self.tmp).items() if p in before}, before)
+
+    def test_a_profile_folder_may_be_a_link_and_links_may_be_loops(self):
+        self.copied()
+        os.rename(os.path.join(self.log, "plugins"), self.path("elsewhere"))
+        os.symlink(self.path("elsewhere"), os.path.join(self.log, "plugins"))
+        os.symlink(self.log, os.path.join(self.log, "again"))
+        self.clean()
+
+    def test_every_check_is_tested_here(self):
+        self.healthy()
+        with open(__file__) as f:
+            source = f.read()
+        checks = self.look()[1]["checks"]
+        self.assertEqual(len({c["name"] for c in checks}), len(checks))
+        for check in checks:
+            self.assertTrue(check["help"])
+            self.assertIn(f'"{check["name"]}"', source)
+
+
+class Folders(DoctorCase):
+    def test_one_level_off(self):
+        self.copied()
+        for below in ("plugins", "plugins/profile", RUN, os.path.join(RUN, "worker0.xplane.pb")):
+            f = self.finds("problem", "level", os.path.join(self.log, below))
+            self.assertIn(f"--logdir '{self.log}'", f["to_do"])
+        f = self.finds("problem", "level", ".", cwd=os.path.join(self.log, RUN))
+        self.assertIn(f"--logdir '{self.log}'", f["to_do"])
+
+    def test_beside_the_profiles(self):
+        self.copied()
+        os.makedirs(os.path.join(self.log, "train", "checkpoints"))
+        f = self.finds("problem", "level", os.path.join(self.log, "train", "checkpoints"))
+        self.assertIn(f"--logdir '{self.log}'", f["to_do"])
+
+    def test_a_lone_file(self):
+        f = self.finds("problem", "level", shutil.copy(SAMPLE, self.tmp))
+        self.assertIn("tbprof view", f["to_do"])
+
+    def test_path_that_is_not_there(self):
+        self.expect(2, "doctor", self.log)
+        self.expect(2, "doctor")
+
+    def test_nothing_saved(self):
+        os.makedirs(self.log)
+        self.finds("problem", "no-data")
+        os.makedirs(os.path.join(self.log, "plugins", "profile"))
+        self.assertIn("empty folder plugins/profile", self.finds("problem", "no-data")["what"])
+        open(os.path.join(self.log, "w.123.pt.trace.json"), "w").close()
+        self.assertIn("PyTorch", self.finds("problem", "no-data")["to_do"])
+
+    def test_flat_folder(self):
+        shutil.copytree(os.path.dirname(self.copied()), self.path("flat"))
+        self.finds("problem", "layout", self.path("flat"))
+        before = sums(self.path("flat"))
+        found, answer = self.look(self.path("flat"), "--offline", "--fix")
+        self.assertEqual((found, [r["check"] for r in answer["repairs"]]), ([], ["layout"]))
+        self.clean(self.path("flat"))
+        after = sums(self.path("flat"))
+        self.assertEqual({p: after[p] for p in before}, before)
+        linked = [p for p in after if p.startswith("plugins/profile/") and p.endswith("/worker0.xplane.pb")]
+        self.assertEqual(len(linked), 1)
+        self.assertTrue(os.path.samefile(self.path("flat", linked[0]), self.path("flat", "worker0.xplane.pb")))
+        self.assertEqual(len([p for p in after if p.endswith(".profile-empty")]), 1)
+
+    def test_run_folders_in_the_wrong_place(self):
+        for below in ("runs/a", "profile/b", "plugins/profile"):
+            os.makedirs(os.path.join(self.log, below), exist_ok=True)
+            shutil.copy(SAMPLE, os.path.join(self.log, below, os.path.basename(below) + ".xplane.pb"))
+        found, _ = self.look()
+        self.assertEqual(found, [("problem", "layout")] * 3)
+        self.look(None, "--offline", "--fix")
+        self.clean()
+        self.assertTrue({"a", "b"} < set(os.listdir(os.path.join(self.log, "plugins", "profile"))))
+
+    def test_marker(self):
+        self.copied("train")
+        os.remove(os.path.join(self.log, "train", "events.out.tfevents.1.h"))
+        old = self.python("old", tensorboard="2.18.0", tensorboard_plugin_profile="2.18.0", tensorflow="2.18.0")
+        f = self.finds("problem", "marker", python=old)
+        self.assertEqual(f["where"], os.path.join(self.log, "train"))
+        self.finds("note", "marker")  # the newest plugin needs none
+        open(os.path.join(self.log, "train", "events.out.tfevents.1.h.profile-empty"), "w").close()
+        self.assertIn("0 bytes", self.finds("problem", "marker", python=old)["what"])
+        found, answer = self.look(None, "--offline", "--fix", python=old)
+        self.assertEqual((found, [r["check"] for r in answer["repairs"]]), ([], ["marker"]))
+        marker, = [n for n in os.listdir(os.path.join(self.log, "train")) if "tfevents" in n]
+        self.assertEqual(os.path.getsize(os.path.join(self.log, "train", marker)), 40)
+        self.clean(python=old)
+
+    def test_permission(self):
+        xplane = self.copied()
+        os.chmod(self.tmp, 0o755)
+        python = self.python()
+        who = {}
+        if not os.getuid():
+            who = {"user": "nobody"}
+            try:
+                subprocess.run([TBPROF, "--version"], check=True, capture_output=True, **who)
+                subprocess.run([python, "--version"], check=True, capture_output=True, **who)
+            except (OSError, subprocess.SubprocessError):
+                self.skipTest("another user cannot run tbprof or Python here")
+        os.chmod(os.path.dirname(xplane), 0o777)
+        self.clean(python=python, **who)
+        os.chmod(xplane, 0)
+        self.assertEqual(self.finds("problem", "permission", python=python, **who)["where"], xplane)
+        os.chmod(xplane, 0o644)
+        os.chmod(os.path.dirname(xplane), 0o555)
+        self.finds("note", "permission", python=python, **who)
+        os.chmod(os.path.dirname(xplane), 0)
+        self.finds("problem", "permission", python=python, **who)
+        os.chmod(os.path.dirname(xplane), 0o755)
+
+
+class Files(DoctorCase):
+    def test_run_without_data(self):
+        self.copied()
+        os.makedirs(os.path.join(self.log, "plugins", "profile", "empty"))
+        self.finds("problem", "empty-run")
+        open(os.path.join(self.log, "plugins", "profile", "empty", "m.hlo_proto.pb"), "w").close()
+        self.finds("problem", "empty-run")
+
+    def test_names_that_are_not_read(self):
+        xplane = self.copied()
+        for name in ("worker0.xplane.pb.gz", "worker0.xplane.pb.part", "worker0.xplane (1).pb", "xplane.pb",
+                     "perfetto_trace.json.gz", "w.1.pt.trace.json.gz", "worker0.trace.json"):
+            renamed = os.path.join(os.path.dirname(xplane), name)
+            os.rename(xplane, renamed)
+            self.assertEqual(self.finds("problem", "file-names")["where"], renamed)
+            os.rename(renamed, xplane)
+
+    def test_names_newer_than_the_plugin(self):
+        xplane = self.copied()
+        older = self.python("older", tensorboard="2.4.1", tensorboard_plugin_profile="2.3.0", tensorflow="2.4.4")
+        self.finds("problem", "file-names", python=older)
+        os.rename(xplane, xplane.replace(".pb", ".riegeli"))
+        self.finds("problem", "file-names", python=self.python("old", tensorboard="2.20.0", xprof="2.22.3"))
+        self.clean()
+
+    def test_pages_that_only_older_plugins_show(self):
+        self.healthy("--for", "legacy")
+        self.assertIn("xprof 2.24.2", self.finds("problem", "pages-only")["what"])
+        self.clean(python=self.python("old", tensorboard="2.19.0", tensorboard_plugin_profile="2.19.0"))
+        self.healthy("--for", "all", folder=self.path("both"))
+        self.finds("note", "pages-only", self.path("both"))  # the run beside it shows
+
+    def test_pages_and_xplane_beside_each_other(self):
+        self.healthy()
+        for version, words in (("2.19.0", "does not show"), ("2.8.0", "instead of converting")):
+            old = self.python(version, tensorboard="2.19.0", tensorboard_plugin_profile=version, tensorflow="2.8.4")
+            self.assertIn(words, self.finds("note", "hidden-files", python=old)["what"])
+
+    def test_empty_file(self):
+        xplane = self.copied()
+        open(xplane, "w").close()
+        self.finds("problem", "empty-file")
+        self.healthy("--for", "legacy", folder=self.path("pages"))
+        old = self.python("old", tensorboard="2.19.0", tensorboard_plugin_profile="2.19.0")
+        open(self.path("pages", RUN, "worker0.kernel_stats.pb"), "w").close()  # a table without rows
+        self.clean(self.path("pages"), python=old)
+        open(self.path("pages", RUN, "worker0.overview_page.json"), "w").close()
+        self.finds("problem", "empty-file", self.path("pages"), python=old)
+
+    def test_damaged(self):
+        xplane = self.copied()
+        with open(SAMPLE, "rb") as f:
+            whole = f.read()
+        for bytes_, words in ((whole[:len(whole) // 2], "damaged or cut short"), (b"\x1f\x8b" + whole, "gzip"),
+                              (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS"),
+                              (b"<!DOCTYPE html><html></html>", "web page"), (b"\xff" * 100, "")):
+            with open(xplane, "wb") as f:
+                f.write(bytes_)
+            self.assertIn(words, self.finds("problem", "damaged")["what"])
+
+    def test_no_events(self):
+        self.from_text('hostname "h"\nplane 1 "/host:CPU"\n')
+        self.finds("problem", "no-events")
+
+    def test_host_plane(self):
+        self.from_text('plane 1 "/device:GPU:0"\n  line 1 "Stream #1"\n    0 +1us "kernel"\n')
+        self.clean()
+        old = {"tensorboard": "2.19.0", "tensorboard_plugin_profile": "2.19.0"}
+        self.finds("problem", "host-plane", python=self.python("old", **old))
+        self.clean(python=self.python("with-ours", tbprof="0.1.0", **old))
+
+    def test_file_size(self):
+        xplane = self.copied()
+        with open(xplane, "ab") as f:  # a field that nobody knows, 2 GiB of nothing
+            f.write(b"\xa2\x06\x80\x80\x80\x80\x08")
+            f.truncate(f.tell() + (1 << 31))
+        self.finds("problem", "file-size")
+
+    def test_failure_of_the_recorder(self):
+        self.from_text('error "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES\\nfor user"\nplane 1 "/host:CPU"\n'
+                       '  line 1 "t"\n    0 +1us "op"\n')
+        f = self.finds("note", "recorder")
+        self.assertIn("INSUFFICIENT_PRIVILEGES", f["what"])
+        text = self.expect(0, "doctor", "--files-only", self.log).stdout
+        self.assertEqual(len(text.split("\n")), 4, text)  # one line, whatever the message holds
+
+    def test_several_hosts(self):
+        os.makedirs(self.log)
+        shutil.copytree(os.path.join(TWO_HOSTS, "plugins"), os.path.join(self.log, "plugins"))
+        self.event_file(self.log)
+        for version in ("2.22.2", "2.22.3", "2.23.1"):
+            old = self.python(version, tensorboard="2.20.0", xprof=version)
+            self.assertIn("No worker service stub", self.finds("problem", "several-hosts", python=old)["what"])
+        self.clean()
+        ours = self.python("ours", tensorboard="2.20.0", xprof="2.22.3", tbprof="0.1.0")
+        self.clean(python=ours)
+        found, _ = self.look(python=ours, env={"TBPROF_BACKEND": "Off"})
+        self.assertEqual(found, [("note", "backend"), ("problem", "several-hosts")])
+
+    def test_caches_of_another_version(self):
+        folder = os.path.dirname(self.copied())
+        open(os.path.join(folder, "worker0.SSTABLE"), "w").close()
+        for version, level in (("2.23.1", "note"), ("2.24.2\n", None), ("2.9.0", "problem"), ("9", "problem")):
+            with open(os.path.join(folder, "cache_version.txt"), "w") as f:
+                f.write(version)
+            if level:
+                self.finds(level, "caches")
+            else:
+                self.clean()
+        with open(os.path.join(folder, "cache_version.txt"), "w") as f:
+            f.write("2.24.2")
+        self.finds("problem", "caches", python=self.python("old", tensorboard="2.19.0", xprof="2.20.0"))
+
+    def test_many_alike_stay_on_one_screen(self):
+        for i in range(40):
+            os.makedirs(os.path.join(self.log, "plugins", "profile", f"r{i:02}"))
+        r = self.expect(1, "doctor", "--files-only", self.log)
+        self.assertLess(len(r.stdout.split("\n")), 12)
+        self.assertIn("and 35 more of 'empty-run'", r.stdout)
+
+
+class Installed(DoctorCase):
+    def setUp(self):
+        super().setUp()
+        self.copied()
+
+    def test_no_python(self):
+        self.finds("problem", "python", python=self.path("nothing"))
+        broken = fake_python.write(self.path("broken"), "#!/bin/sh\necho broken for good >&2\nexit 3\n", 0o755)
+        f = self.finds("problem", "python", python=broken)
+        self.assertIn("exit code 3: broken for good", f["what"])
+
+    def test_no_tensorboard(self):
+        f = self.finds("problem", "tensorboard", python=self.python(xprof="2.24.2"))
+        self.assertIn("pip install tensorboard", f["to_do"])
+
+    def test_tensorboard_that_cannot_start(self):
+        f = self.finds("problem", "tensorboard", python=self.python(needs_pkg_resources=True, **SHIPPED))
+        self.assertIn("pkg_resources", f["what"])
+
+    def test_no_plugin(self):
+        f = self.finds("problem", "plugin", python=self.python(tensorboard="2.20.0"))
+        self.assertIn("pip install xprof", f["to_do"])
+
+    def test_plugin_without_tensorflow(self):
+        old = {"tensorboard": "2.18.0", "tensorboard_plugin_profile": "2.18.0"}
+        self.finds("problem", "plugin", python=self.python("a", **old))
+        self.clean(python=self.python("b", tensorflow_cpu="2.18.0", **old))
+
+    def test_two_plugins(self):
+        f = self.finds("problem", "conflict", python=self.python(tensorboard_plugin_profile="2.19.0", **SHIPPED))
+        self.assertIn("tensorboard-plugin-profile 2.19.0", f["what"])
+        self.assertIn("uninstall tensorboard-plugin-profile", f["to_do"])
+
+    def test_two_tensorboards(self):
+        self.finds("problem", "conflict", python=self.python(tb_nightly="2.21.0a1", **SHIPPED))
+
+    def test_tbprof_turned_off_or_refusing(self):
+        ours = self.python(tbprof="0.1.0", **SHIPPED)
+        self.clean(python=ours)
+        self.finds("note", "backend", python=ours, env={"TBPROF_BACKEND": "off"})
+        newer = self.python("newer", tensorboard="2.20.0", xprof="2.25.0", tbprof="0.1.0")
+        self.assertIn("does not know", self.finds("note", "backend", python=newer)["what"])
+        self.clean(python=newer, env={"TBPROF_BACKEND": "on"})
+
+    def test_charts(self):
+        for k in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
+            os.environ.pop(k, None)
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            closed = ["--chart-host", "127.0.0.1:%d" % s.getsockname()[1]]
+            self.finds("note", "charts", None, *closed)
+            old = self.python("old", tensorboard="2.19.0", tensorboard_plugin_profile="2.19.0")
+            self.finds("problem", "charts", None, *closed, python=old)
+            self.clean(None, *closed, python=self.python("ours", tbprof="0.1.0", **SHIPPED))
+            self.clean(None, *closed, env={"https_proxy": "http://proxy"})
+            self.clean(None, *closed, "--offline")
+            s.listen()
+            self.clean(None, *closed)
+
+    def test_the_tensorboard_on_path_is_asked(self):
+        python = self.python()
+        path = {"PATH": os.path.dirname(python) + ":" + os.environ["PATH"]}
+        answer = json.loads(self.expect(0, "doctor", "--json", "--offline", self.log, env=path).stdout)
+        self.assertEqual(answer["python"]["program"], python)
+        self.assertEqual(answer["python"]["plugin_version"], "2.24.2")
+
+    def test_files_only_asks_nobody(self):
+        answer = json.loads(self.expect(0, "doctor", "--json", "--files-only", self.log, env={"PATH": ""}).stdout)
+        self.assertNotIn("python", answer)
+
+
+if __name__ == "__main__":
+    unittest.main()
