@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bump arena over malloc'ed blocks that double up to 1 MiB; bigger wishes get a block of their own. Blocks come zeroed
- * from calloc, so that untouched pages cost nothing.
+ * Bump arena over malloc'ed blocks that double up to 1 MiB; bigger wishes get a block of their own.
+ * Blocks come zeroed from calloc, so that untouched pages cost nothing.
  */
 #include "base/arena.h"
 
@@ -20,9 +20,9 @@
 #include <sanitizer/asan_interface.h>
 #define RED_ZONE 16
 #else
-#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define ASAN_POISON_MEMORY_REGION(p, n)   ((void)(p), (void)(n))
 #define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
-#define RED_ZONE 0
+#define RED_ZONE                          0
 #endif
 
 enum { BLOCK_FIRST = 4096, BLOCK_LARGEST = 1 << 20, ALIGN = 16 };

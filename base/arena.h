@@ -25,11 +25,13 @@ struct tbp_arena {
 
 void tbp_arena_init(struct tbp_arena *a);
 void tbp_arena_release(struct tbp_arena *a); /* frees all; a may be used again */
-void *tbp_arena_alloc(struct tbp_arena *a, size_t n, size_t size); /* n*size checked, zeroed, 16-byte aligned */
-char *tbp_arena_printf(struct tbp_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-struct tbp_str tbp_arena_str(struct tbp_arena *a, struct tbp_str s);          /* copy, NUL-terminated */
+void *tbp_arena_alloc(struct tbp_arena *a, size_t n,
+                      size_t size); /* n*size checked, zeroed, 16-byte aligned */
+char *tbp_arena_printf(struct tbp_arena *a, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+struct tbp_str tbp_arena_str(struct tbp_arena *a, struct tbp_str s); /* copy, NUL-terminated */
 struct tbp_str tbp_arena_cat(struct tbp_arena *a, struct tbp_str x, struct tbp_str y);
-#define TBP_NEW(arena, type) ((type *)tbp_arena_alloc((arena), 1, sizeof(type)))
+#define TBP_NEW(arena, type)      ((type *)tbp_arena_alloc((arena), 1, sizeof(type)))
 #define TBP_NEW_N(arena, type, n) ((type *)tbp_arena_alloc((arena), (n), sizeof(type)))
 
 #endif

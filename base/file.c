@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Input bytes: mapped where possible, read where not, gzip undone by zlib member after member. What a damaged gzip
- * stream still yields is kept, since intact planes before the damage are worth having.
+ * Input bytes: mapped where possible, read where not, gzip undone by zlib member after member. What
+ * a damaged gzip stream still yields is kept, since intact planes before the damage are worth
+ * having.
  */
 #include "base/file.h"
 
@@ -70,7 +71,8 @@ static int map_or_read(struct tbp_input *in, int fd, const char *path, struct tb
 }
 
 /* Undoes all members; stops at the first damage and says where. */
-static int inflate_all(const struct tbp_input *packed, struct tbp_input *out, const char *path, struct tbp_error *err) {
+static int inflate_all(const struct tbp_input *packed, struct tbp_input *out, const char *path,
+                       struct tbp_error *err) {
     z_stream z = {0};
     if (inflateInit2(&z, 15 + 16) != Z_OK)
         return tbp_fail(err, TBP_E_MEMORY, "no memory to inflate '%s'", path);
@@ -91,7 +93,8 @@ static int inflate_all(const struct tbp_input *packed, struct tbp_input *out, co
         status = inflate(&z, Z_NO_FLUSH);
         fed += give - z.avail_in;
         n += room - z.avail_out;
-        bool more = packed->size - fed >= 2 && packed->data[fed] == 0x1f && packed->data[fed + 1] == 0x8b;
+        bool more =
+            packed->size - fed >= 2 && packed->data[fed] == 0x1f && packed->data[fed + 1] == 0x8b;
         if (status == Z_STREAM_END && more)
             status = inflateReset(&z);
         else if (status == Z_BUF_ERROR && fed == packed->size)
@@ -102,7 +105,8 @@ static int inflate_all(const struct tbp_input *packed, struct tbp_input *out, co
         free(data);
         return tbp_fail(err, TBP_E_MEMORY, "no memory to inflate '%s' (%zu bytes so far)", path, n);
     }
-    *out = (struct tbp_input){.data = data, .size = n, .damaged = status != Z_STREAM_END, .damage_offset = fed};
+    *out = (struct tbp_input){
+        .data = data, .size = n, .damaged = status != Z_STREAM_END, .damage_offset = fed};
     return TBP_OK;
 }
 
@@ -123,7 +127,8 @@ int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err
     int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     *in = (struct tbp_input){0};
     if (fd < 0)
-        return tbp_fail_errno(err, errno == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO, "cannot open '%s'", path);
+        return tbp_fail_errno(err, errno == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO, "cannot open '%s'",
+                              path);
     int status = map_or_read(in, fd, path, err);
     if (!is_stdin)
         close(fd);
@@ -134,8 +139,9 @@ static int stamp_of(struct tbp_file_stamp *stamp, const struct stat *st, const c
                     struct tbp_error *err) {
     if (!S_ISREG(st->st_mode))
         return tbp_fail(err, TBP_E_IO, "'%s' is not a file", path);
-    *stamp = (struct tbp_file_stamp){(uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
-                                     (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec};
+    *stamp =
+        (struct tbp_file_stamp){(uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
+                                (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec};
     return TBP_OK;
 }
 
@@ -181,10 +187,11 @@ static int copy_part(void *ctx, size_t part, struct tbp_error *err) {
     return TBP_OK;
 }
 
-/* At most size bytes; fewer if the file has become shorter. Huge pages are not asked for: they make this
- * twice as fast at best and five times as slow where the system has to make room for them first. */
-static int read_copy(struct tbp_input *in, int fd, size_t size, const char *path, struct tbp_pool *pool,
-                     struct tbp_error *err) {
+/* At most size bytes; fewer if the file has become shorter. Huge pages are not asked for: they make
+ * this twice as fast at best and five times as slow where the system has to make room for them
+ * first. */
+static int read_copy(struct tbp_input *in, int fd, size_t size, const char *path,
+                     struct tbp_pool *pool, struct tbp_error *err) {
     struct copying c = {malloc(size ? size : 1), size, fd, path, size};
     if (!c.data)
         return tbp_fail(err, TBP_E_MEMORY, "no memory for '%s' (%zu bytes)", path, size);
@@ -202,7 +209,8 @@ int tbp_input_open_copy(struct tbp_input *in, const char *path, struct tbp_file_
     *in = (struct tbp_input){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
-        return tbp_fail_errno(err, errno == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO, "cannot open '%s'", path);
+        return tbp_fail_errno(err, errno == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO, "cannot open '%s'",
+                              path);
     struct tbp_file_stamp after;
     int status = stamp_fd(stamp, fd, path, err);
     if (!status)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Input bytes: a file mapped read-only (or read where it cannot be mapped, e.g. a pipe), gzip undone.
- * Ownership: tbp_input owns the bytes until release; views into them must not outlive it.
+ * Input bytes: a file mapped read-only (or read where it cannot be mapped, e.g. a pipe), gzip
+ * undone. Ownership: tbp_input owns the bytes until release; views into them must not outlive it.
  */
 #ifndef TBP_BASE_FILE_H
 #define TBP_BASE_FILE_H
@@ -11,14 +11,14 @@
 struct tbp_input {
     const uint8_t *data;
     size_t size;
-    bool mapped;      /* else heap */
-    bool is_borrowed; /* the bytes are somebody else's and stay when the input is released */
-    bool damaged;     /* gzip member was cut or wrong: data holds what could be undone */
+    bool mapped;            /* else heap */
+    bool is_borrowed;       /* the bytes are somebody else's and stay when the input is released */
+    bool damaged;           /* gzip member was cut or wrong: data holds what could be undone */
     uint64_t damage_offset; /* in the file on disk */
 };
 
-/* path "-" is standard input. gzip is recognised by content and undone (all members). Directories, missing and
- * unreadable files fail with TBP_E_IO / TBP_E_NOT_FOUND naming the path. */
+/* path "-" is standard input. gzip is recognised by content and undone (all members). Directories,
+ * missing and unreadable files fail with TBP_E_IO / TBP_E_NOT_FOUND naming the path. */
 int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err);
 
 /* Which file stands at a path, and in which state: two equal stamps mean the same bytes, as far as
@@ -35,15 +35,15 @@ static inline bool tbp_file_stamp_eq(const struct tbp_file_stamp *a,
 /* Fails with TBP_E_NOT_FOUND, or TBP_E_IO for what is no regular file. */
 int tbp_file_stamp(struct tbp_file_stamp *stamp, const char *path, struct tbp_error *err);
 
-/* As tbp_input_open for a regular file (anything else is refused, never waited for), but the bytes are
- * a copy: for processes which must live on when somebody truncates the file, since touching a mapping
- * beyond the end of its file is a fatal signal. *stamp is that of the bytes read; *is_torn tells that
- * the file changed while it was read. pool may be NULL. */
+/* As tbp_input_open for a regular file (anything else is refused, never waited for), but the bytes
+ * are a copy: for processes which must live on when somebody truncates the file, since touching a
+ * mapping beyond the end of its file is a fatal signal. *stamp is that of the bytes read; *is_torn
+ * tells that the file changed while it was read. pool may be NULL. */
 int tbp_input_open_copy(struct tbp_input *in, const char *path, struct tbp_file_stamp *stamp,
                         bool *is_torn, struct tbp_pool *pool, struct tbp_error *err);
 void tbp_input_release(struct tbp_input *in);
-/* Tells the system that the pages of data[from … from+size) may be dropped; they come back from disk when touched.
- * Ranges below a megabyte are not worth the call and are left alone. */
+/* Tells the system that the pages of data[from … from+size) may be dropped; they come back from
+ * disk when touched. Ranges below a megabyte are not worth the call and are left alone. */
 void tbp_input_drop_range(const struct tbp_input *in, uint64_t from, uint64_t size);
 void tbp_input_drop_pages(const struct tbp_input *in); /* all of them */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The thread's guard against exhausted memory; see guard.h. One thread-local pointer to the innermost guard.
+ * The thread's guard against exhausted memory; see guard.h. One thread-local pointer to the
+ * innermost guard.
  */
 #include "base/guard.h"
 

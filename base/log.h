@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages of the process to standard error, one line each; libraries only use it through the caller's level.
- * Cost when the level is off: one relaxed load. Thread-safe.
+ * Messages of the process to standard error, one line each; libraries only use it through the
+ * caller's level. Cost when the level is off: one relaxed load. Thread-safe.
  */
 #ifndef TBP_BASE_LOG_H
 #define TBP_BASE_LOG_H

@@ -20,7 +20,8 @@ static uint64_t mix(uint64_t x) {
     return x ^ (x >> 32);
 }
 
-/* ---- 64-bit keys: which slots are used stands in a bit array behind the keys, since every key and value is legal. ---- */
+/* ---- 64-bit keys: which slots are used stands in a bit array behind the keys, since every key and
+ * value is legal. ---- */
 static bool used(const struct tbp_idmap *m, size_t i) {
     const uint64_t *bits = m->keys + m->cap;
     return bits[i / 64] >> (i % 64) & 1;

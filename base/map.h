@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Open-addressing hash maps: 64-bit key -> 32-bit value, and bytes -> 32-bit number (an interner).
- * Memory comes from the heap and is owned by the map; keys of the interner are *borrowed* views, which
- * must outlive it. No deletion. Hash order is never visible: the interner numbers in order of arrival.
- * Thread-safety: one thread at a time.
+ * Memory comes from the heap and is owned by the map; keys of the interner are *borrowed* views,
+ * which must outlive it. No deletion. Hash order is never visible: the interner numbers in order of
+ * arrival. Thread-safety: one thread at a time.
  */
 #ifndef TBP_BASE_MAP_H
 #define TBP_BASE_MAP_H
@@ -19,7 +19,8 @@ struct tbp_idmap {
 };
 void tbp_idmap_release(struct tbp_idmap *m);
 uint32_t tbp_idmap_get(const struct tbp_idmap *m, uint64_t key); /* TBP_MAP_NONE if absent */
-/* Slot of key; *is_new tells whether it was added (value then TBP_MAP_NONE). Valid until the next put. */
+/* Slot of key; *is_new tells whether it was added (value then TBP_MAP_NONE). Valid until the next
+ * put. */
 uint32_t *tbp_idmap_put(struct tbp_idmap *m, uint64_t key, bool *is_new);
 
 struct tbp_strtab {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fixed pool of threads. Work is a list of batches, one per running tbp_pool_for; workers take indices from any open
- * batch. The caller works on its own batch and then waits for stragglers, so nested calls cannot deadlock.
+ * Fixed pool of threads. Work is a list of batches, one per running tbp_pool_for; workers take
+ * indices from any open batch. The caller works on its own batch and then waits for stragglers, so
+ * nested calls cannot deadlock.
  */
 #include "base/pool.h"
 
@@ -147,7 +148,8 @@ static int run_here(struct batch *b, struct tbp_error *err) {
     return b->failed_status;
 }
 
-int tbp_pool_for(struct tbp_pool *p, size_t n, int (*job)(void *ctx, size_t i, struct tbp_error *err), void *ctx,
+int tbp_pool_for(struct tbp_pool *p, size_t n,
+                 int (*job)(void *ctx, size_t i, struct tbp_error *err), void *ctx,
                  struct tbp_error *err) {
     struct batch b = {.job = job, .ctx = ctx, .n = n, .failed_index = SIZE_MAX};
     if (!p || n <= 1)

@@ -13,11 +13,14 @@
 #include "base/status.h"
 
 struct tbp_pool;
-struct tbp_pool *tbp_pool_new(unsigned n_threads); /* 0: one per available processor; NULL for one thread */
-void tbp_pool_free(struct tbp_pool *p);            /* NULL is fine */
+struct tbp_pool *
+tbp_pool_new(unsigned n_threads);       /* 0: one per available processor; NULL for one thread */
+void tbp_pool_free(struct tbp_pool *p); /* NULL is fine */
 unsigned tbp_pool_threads(const struct tbp_pool *p);
-/* Every job runs even if another fails; returns the failure of the lowest failing index, or TBP_OK. */
-int tbp_pool_for(struct tbp_pool *p, size_t n, int (*job)(void *ctx, size_t i, struct tbp_error *err), void *ctx,
+/* Every job runs even if another fails; returns the failure of the lowest failing index, or TBP_OK.
+ */
+int tbp_pool_for(struct tbp_pool *p, size_t n,
+                 int (*job)(void *ctx, size_t i, struct tbp_error *err), void *ctx,
                  struct tbp_error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stable sorts: bottom-up merge of natural runs for records, radix for big index arrays; see sort.h.
+ * Stable sorts: bottom-up merge of natural runs for records, radix for big index arrays; see
+ * sort.h.
  */
 #include "base/sort.h"
 
@@ -20,15 +21,16 @@ static void *scratch(size_t n, size_t size) {
 }
 
 /* End of the ascending run that starts at item `from`. */
-static size_t run_end(const char *items, size_t from, size_t n, size_t size, compare_fn *cmp, void *ctx) {
+static size_t run_end(const char *items, size_t from, size_t n, size_t size, compare_fn *cmp,
+                      void *ctx) {
     size_t i = from + 1;
     while (i < n && cmp(items + (i - 1) * size, items + i * size, ctx) <= 0)
         i++;
     return i < n ? i : n;
 }
 
-static void merge(const char *src, char *dst, size_t lo, size_t mid, size_t hi, size_t size, compare_fn *cmp,
-                  void *ctx) {
+static void merge(const char *src, char *dst, size_t lo, size_t mid, size_t hi, size_t size,
+                  compare_fn *cmp, void *ctx) {
     size_t a = lo, b = mid, k = lo;
     while (a < mid && b < hi) {
         bool left = cmp(src + a * size, src + b * size, ctx) <= 0;
@@ -70,7 +72,8 @@ static bool in_order(const struct index_keys *k, uint32_t a, uint32_t b) {
     return !k->second || k->second[a] >= k->second[b];
 }
 
-static size_t index_run_end(const uint32_t *idx, size_t from, size_t n, const struct index_keys *k) {
+static size_t index_run_end(const uint32_t *idx, size_t from, size_t n,
+                            const struct index_keys *k) {
     size_t i = from + 1;
     while (i < n && in_order(k, idx[i - 1], idx[i]))
         i++;
@@ -116,7 +119,8 @@ static bool is_ascending(const uint32_t *v, size_t n) {
     return i >= n;
 }
 
-/* One pass by the digit at `shift`; false if all numbers have the same there, so that nothing moved. */
+/* One pass by the digit at `shift`; false if all numbers have the same there, so that nothing
+ * moved. */
 static bool radix_pass(const uint32_t *src, uint32_t *dst, size_t n, unsigned shift) {
     enum { BITS = 11, DIGITS = 1 << BITS };
     size_t next[DIGITS + 1] = {0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stable sorts. Every order that reaches an output is made with these, so that ties keep file order.
+ * Stable sorts. Every order that reaches an output is made with these, so that ties keep file
+ * order.
  */
 #ifndef TBP_BASE_SORT_H
 #define TBP_BASE_SORT_H
@@ -8,11 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Stable merge sort of n items of `size` bytes; cmp(a, b, ctx) < 0 when a is first. Already sorted input costs
- * one pass. Uses scratch heap memory of n*size bytes. */
-void tbp_sort(void *items, size_t n, size_t size, int (*cmp)(const void *a, const void *b, void *ctx), void *ctx);
+/* Stable merge sort of n items of `size` bytes; cmp(a, b, ctx) < 0 when a is first. Already sorted
+ * input costs one pass. Uses scratch heap memory of n*size bytes. */
+void tbp_sort(void *items, size_t n, size_t size,
+              int (*cmp)(const void *a, const void *b, void *ctx), void *ctx);
 
-/* Sorts idx[0..n) stably by (key ascending, then second descending if not NULL). keys are indexed by idx values. */
+/* Sorts idx[0..n) stably by (key ascending, then second descending if not NULL). keys are indexed
+ * by idx values. */
 void tbp_sort_index_u64(uint32_t *idx, size_t n, const uint64_t *key, const uint64_t *second_desc);
 
 /* Sorts numbers ascending; sorted input costs one pass. */

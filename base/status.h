@@ -17,7 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Pinned in decades: 1 usage, 10 input/output, 20 format, 40 options, 60 resources, 70 limits, 90 internal. */
+/* Pinned in decades: 1 usage, 10 input/output, 20 format, 40 options, 60 resources, 70 limits, 90
+ * internal. */
 enum tbp_code {
     TBP_OK = 0,
     TBP_E_USAGE = -1,        /* the caller asked for something that cannot be */
@@ -44,7 +45,8 @@ struct tbp_error {
     char input[TBP_ERROR_TEXT];
     char message[TBP_ERROR_TEXT];
     unsigned n_causes;
-    char causes[TBP_ERROR_CAUSES][TBP_ERROR_CAUSE_TEXT]; /* innermost first: "while reading plane 3" */
+    char causes[TBP_ERROR_CAUSES]
+               [TBP_ERROR_CAUSE_TEXT]; /* innermost first: "while reading plane 3" */
 };
 
 /* Fills err (if not NULL) and returns code, so that callers can `return tbp_fail(err, …)`. */
@@ -52,8 +54,8 @@ int tbp_fail(struct tbp_error *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* As tbp_fail, with the input's name and the byte offset of the fault. */
-int tbp_fail_at(struct tbp_error *err, int code, const char *input, uint64_t offset, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
+int tbp_fail_at(struct tbp_error *err, int code, const char *input, uint64_t offset,
+                const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 /* As tbp_fail, with the text of errno appended. */
 int tbp_fail_errno(struct tbp_error *err, int code, const char *fmt, ...)

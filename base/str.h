@@ -18,7 +18,8 @@ struct tbp_str {
 };
 
 #define TBP_STR(lit) ((struct tbp_str){(lit), sizeof(lit) - 1})
-#define TBP_STR_INIT(lit) {(lit), sizeof(lit) - 1} /* for static tables */
+#define TBP_STR_INIT(lit)                                                                          \
+    { (lit), sizeof(lit) - 1 } /* for static tables */
 #define TBP_STR_NONE ((struct tbp_str){"", 0})
 
 static inline struct tbp_str tbp_str_c(const char *c) {

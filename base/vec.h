@@ -11,16 +11,20 @@
 
 #include <stddef.h>
 
-#define TBP_VEC(type) \
-    struct { type *at; size_t n, cap; }
+#define TBP_VEC(type)                                                                              \
+    struct {                                                                                       \
+        type *at;                                                                                  \
+        size_t n, cap;                                                                             \
+    }
 
 void *tbp_vec_grow_bytes(void *at, size_t *cap, size_t need, size_t item);
 void tbp_vec_free_bytes(void *at);
 
 /* Pointer to a new last item (not zeroed). */
 #define tbp_vec_push(v) (tbp_vec_reserve((v), (v)->n + 1), &(v)->at[(v)->n++])
-#define tbp_vec_reserve(v, need) \
-    ((void)((need) > (v)->cap && ((v)->at = tbp_vec_grow_bytes((v)->at, &(v)->cap, (need), sizeof *(v)->at), 1)))
+#define tbp_vec_reserve(v, need)                                                                   \
+    ((void)((need) > (v)->cap &&                                                                   \
+            ((v)->at = tbp_vec_grow_bytes((v)->at, &(v)->cap, (need), sizeof *(v)->at), 1)))
 #define tbp_vec_release(v) (tbp_vec_free_bytes((v)->at), (v)->at = NULL, (v)->n = (v)->cap = 0)
 
 #endif

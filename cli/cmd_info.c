@@ -79,8 +79,7 @@ static void text_host(FILE *out, const struct tbp_host *h) {
     struct span s = host_span(h);
     fprintf(out, "  host %.*s: %s, %" PRIu64 " bytes, %zu plane%s, %" PRIu64 " events, %.3f ms\n",
             (int)h->name.n, h->name.p, tbp_host_format(h), h->size_bytes, h->n_planes,
-            h->n_planes == 1 ? "" : "s", s.events,
-            span_ms(&s));
+            h->n_planes == 1 ? "" : "s", s.events, span_ms(&s));
     for (size_t i = 0; i < h->n_planes; i++)
         text_plane(out, &h->planes[i]);
 }

@@ -35,7 +35,7 @@ struct tbp_convert_host {
     unsigned n_kept;
     uint64_t size_bytes;  /* of what was written */
     uint64_t input_bytes; /* of what was read */
-    int status;          /* of this host */
+    int status;           /* of this host */
     struct tbp_error err;
 };
 

@@ -33,8 +33,8 @@ struct tbp_deflate *tbp_deflate_new(struct tbp_arena *arena) {
     d->z.zalloc = from_arena;
     d->z.zfree = stays_in_arena;
     d->z.opaque = arena;
-    int status = deflateInit2(&d->z, FASTEST, Z_DEFLATED, RAW_WINDOW_BITS, MEMORY_LEVEL,
-                              Z_DEFAULT_STRATEGY);
+    int status =
+        deflateInit2(&d->z, FASTEST, Z_DEFLATED, RAW_WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY);
     TBP_BUG_IF(status != Z_OK);
     return d;
 }

@@ -52,8 +52,8 @@ void tbp_sink_file_free(struct tbp_sink_file *f); /* NULL is fine; unfinished: t
 
 /* Removes the temporaries of all unfinished file sinks; for signal handlers (async-signal-safe). */
 void tbp_sink_file_remove_temporaries(void);
-/* Removes those whose owner was left by a jump out of exhausted memory (base/guard.h); only while no
- * thread of the process writes files. */
+/* Removes those whose owner was left by a jump out of exhausted memory (base/guard.h); only while
+ * no thread of the process writes files. */
 void tbp_sink_file_remove_abandoned(void);
 /* Removes what killed conversions left in a folder: temporaries whose process is gone. */
 void tbp_sink_file_remove_stale(const char *folder);

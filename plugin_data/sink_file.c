@@ -33,7 +33,7 @@ struct temporary {
 };
 static struct temporary temporaries[TEMPORARIES];
 static atomic_bool is_stopping; /* a signal came: no new temporary may appear behind its back */
-static atomic_int n_opening;     /* threads between asking is_stopping and having their file */
+static atomic_int n_opening;    /* threads between asking is_stopping and having their file */
 
 struct tbp_sink_file {
     struct tbp_sink base;

@@ -7,17 +7,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-static const struct tbp_str stat_texts[] = {
-    TBP_STR_INIT(""),
+static const struct tbp_str stat_texts[] = {TBP_STR_INIT(""),
 #define X(id, text) TBP_STR_INIT(text),
-    TBP_STAT_NAMES(X)
+                                            TBP_STAT_NAMES(X)
 #undef X
 };
 
-static const struct tbp_str event_texts[] = {
-    TBP_STR_INIT(""),
+static const struct tbp_str event_texts[] = {TBP_STR_INIT(""),
 #define X(id, text) TBP_STR_INIT(text),
-    TBP_EVENT_NAMES(X)
+                                             TBP_EVENT_NAMES(X)
 #undef X
 };
 
@@ -41,7 +39,8 @@ static void make_orders(void) {
     qsort(event_order, TBP_EVENT_KINDS, sizeof *event_order, by_event_text);
 }
 
-static unsigned look_up(const struct tbp_str *texts, const uint16_t *order, unsigned n, struct tbp_str name) {
+static unsigned look_up(const struct tbp_str *texts, const uint16_t *order, unsigned n,
+                        struct tbp_str name) {
     pthread_once(&once, make_orders);
     unsigned lo = 0, hi = n;
     while (lo < hi) {
@@ -74,9 +73,9 @@ struct tbp_str tbp_event_kind_text(enum tbp_event_kind kind) {
 }
 
 bool tbp_is_host_plane(struct tbp_str name) {
-    static const char *const prefixes[] = {TBP_HOST_PLANE,       "Host CPUs",  "/host:tfstreamz",
-                                           TBP_METADATA_PLANE,   "Syscalls",   "/host:python-tracer",
-                                           "/host:CUPTI",        TBP_SCOPE_PLANE};
+    static const char *const prefixes[] = {
+        TBP_HOST_PLANE, "Host CPUs",           "/host:tfstreamz", TBP_METADATA_PLANE,
+        "Syscalls",     "/host:python-tracer", "/host:CUPTI",     TBP_SCOPE_PLANE};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (tbp_str_starts(name, prefixes[i]))
             return true;
@@ -84,8 +83,9 @@ bool tbp_is_host_plane(struct tbp_str name) {
 }
 
 bool tbp_is_device_plane(struct tbp_str name) {
-    return !tbp_is_host_plane(name) && (tbp_str_starts(name, "/device") || tbp_str_starts(name, "#Chip") ||
-                                        tbp_str_starts(name, "/custom:"));
+    return !tbp_is_host_plane(name) &&
+           (tbp_str_starts(name, "/device") || tbp_str_starts(name, "#Chip") ||
+            tbp_str_starts(name, "/custom:"));
 }
 
 bool tbp_is_gpu_plane(struct tbp_str name) {

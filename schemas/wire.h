@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Protobuf wire format, bounds-checked: a reader over borrowed bytes and an append-only writer.
- * Not a general protobuf library: messages small and rare use protobuf-c (schemas/ *.proto), events use this.
- * The reader never reads past `end`, whatever the bytes are. Pure, thread-safe, no allocation (reader).
- * Source: the public protobuf encoding description.
+ * Not a general protobuf library: messages small and rare use protobuf-c (schemas/ *.proto), events
+ * use this. The reader never reads past `end`, whatever the bytes are. Pure, thread-safe, no
+ * allocation (reader). Source: the public protobuf encoding description.
  */
 #ifndef TBP_SCHEMAS_WIRE_H
 #define TBP_SCHEMAS_WIRE_H
@@ -12,7 +12,12 @@
 #include "base/status.h"
 #include "base/str.h"
 
-enum tbp_wire_type { TBP_WIRE_VARINT = 0, TBP_WIRE_FIXED64 = 1, TBP_WIRE_BYTES = 2, TBP_WIRE_FIXED32 = 5 };
+enum tbp_wire_type {
+    TBP_WIRE_VARINT = 0,
+    TBP_WIRE_FIXED64 = 1,
+    TBP_WIRE_BYTES = 2,
+    TBP_WIRE_FIXED32 = 5
+};
 
 struct tbp_wire {
     const uint8_t *at, *end;
@@ -40,8 +45,8 @@ static inline double tbp_wire_double(uint64_t bits) {
 int tbp_wire_varint_slow(struct tbp_wire *w, uint64_t *out);
 int tbp_wire_next_slow(struct tbp_wire *w, struct tbp_wire_field *f);
 
-/* Seven bits of each byte that stands before the first one without continuation bit, joined; *n bytes taken. The
- * caller has looked that there is one among the eight. */
+/* Seven bits of each byte that stands before the first one without continuation bit, joined; *n
+ * bytes taken. The caller has looked that there is one among the eight. */
 static inline uint64_t tbp_wire_join(uint64_t word, uint64_t ends, unsigned *n) {
     *n = (unsigned)__builtin_ctzll(ends) / 8 + 1;
     uint64_t x = word & (ends ^ (ends - 1)) & 0x7f7f7f7f7f7f7f7fu;
@@ -72,9 +77,10 @@ static inline int tbp_wire_varint(struct tbp_wire *w, uint64_t *out) {
     return tbp_wire_varint_slow(w, out);
 }
 
-/* Next field: 1 = read, 0 = end of message, negative = TBP_E_TRUNCATED, TBP_E_VARINT or TBP_E_FORMAT (field number 0,
- * groups, unknown wire type). On error w->at stays at the start of the faulty field.
- * Hot path: about 2 ns; keys of one byte with varint or bytes are read here, the rest in tbp_wire_next_slow. */
+/* Next field: 1 = read, 0 = end of message, negative = TBP_E_TRUNCATED, TBP_E_VARINT or
+ * TBP_E_FORMAT (field number 0, groups, unknown wire type). On error w->at stays at the start of
+ * the faulty field. Hot path: about 2 ns; keys of one byte with varint or bytes are read here, the
+ * rest in tbp_wire_next_slow. */
 static inline int tbp_wire_next(struct tbp_wire *w, struct tbp_wire_field *f) {
     if (w->at == w->end)
         return 0;
@@ -107,13 +113,16 @@ struct tbp_wire_out {
 };
 void tbp_wire_out_release(struct tbp_wire_out *o);
 void tbp_wire_put_varint(struct tbp_wire_out *o, uint64_t v);
-void tbp_wire_put_u64(struct tbp_wire_out *o, uint32_t field, uint64_t v);  /* varint field, written even if 0 */
+void tbp_wire_put_u64(struct tbp_wire_out *o, uint32_t field,
+                      uint64_t v); /* varint field, written even if 0 */
 void tbp_wire_put_double(struct tbp_wire_out *o, uint32_t field, double v); /* fixed64 field */
 void tbp_wire_put_float(struct tbp_wire_out *o, uint32_t field, float v);   /* fixed32 field */
 void tbp_wire_put_bytes(struct tbp_wire_out *o, uint32_t field, const void *p, size_t n);
-void tbp_wire_put_raw(struct tbp_wire_out *o, const void *p, size_t n); /* bytes as they are, no field around */
+void tbp_wire_put_raw(struct tbp_wire_out *o, const void *p,
+                      size_t n); /* bytes as they are, no field around */
 void tbp_wire_put_str(struct tbp_wire_out *o, uint32_t field, struct tbp_str s);
-/* Nested message: begin reserves a 5-byte length, end patches it (a legal, padded varint; < 32 GiB). */
+/* Nested message: begin reserves a 5-byte length, end patches it (a legal, padded varint; < 32
+ * GiB). */
 size_t tbp_wire_begin(struct tbp_wire_out *o, uint32_t field);
 void tbp_wire_end(struct tbp_wire_out *o, size_t mark);
 

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Field numbers of the xplane messages. tests/unit/test_xplane_fields.c compares them with the protobuf-c
- * descriptors generated from schemas/xplane.proto. Source: reference plugin_contract 6.1.
+ * Field numbers of the xplane messages. tests/unit/test_xplane_fields.c compares them with the
+ * protobuf-c descriptors generated from schemas/xplane.proto. Source: reference
+ * plugin_contract 6.1.
  */
 #ifndef TBP_SCHEMAS_XPLANE_FIELDS_H
 #define TBP_SCHEMAS_XPLANE_FIELDS_H
 
-enum { TBP_XSPACE_PLANES = 1, TBP_XSPACE_ERRORS = 2, TBP_XSPACE_WARNINGS = 3, TBP_XSPACE_HOSTNAMES = 4 };
+enum {
+    TBP_XSPACE_PLANES = 1,
+    TBP_XSPACE_ERRORS = 2,
+    TBP_XSPACE_WARNINGS = 3,
+    TBP_XSPACE_HOSTNAMES = 4
+};
 enum {
     TBP_XPLANE_ID = 1,
     TBP_XPLANE_NAME = 2,

@@ -22,7 +22,8 @@ static uint64_t mix(uint64_t h, uint64_t v) {
 }
 
 /* Hash of the IU values of the named stats; false if one is missing. core_type defaults to 0. */
-static bool key_of(const struct tbp_line *l, size_t i, const enum tbp_stat_key *keys, size_t n, uint64_t *h) {
+static bool key_of(const struct tbp_line *l, size_t i, const enum tbp_stat_key *keys, size_t n,
+                   uint64_t *h) {
     for (size_t k = 0; k < n; k++) {
         struct tbp_stat st;
         uint64_t v = 0;
@@ -53,9 +54,10 @@ static void consume(struct tbp_links *out, uint64_t type, uint64_t id) {
     out->consumer_id = id;
 }
 
-static void launch_links(const struct tbp_line *l, size_t i, const struct tbp_link_rules *rules, struct tbp_links *out) {
-    static const enum tbp_stat_key launch[] = {TBP_STAT_DEVICE_ORDINAL, TBP_STAT_QUEUE_ID, TBP_STAT_RUN_ID,
-                                               TBP_STAT_CORE_TYPE};
+static void launch_links(const struct tbp_line *l, size_t i, const struct tbp_link_rules *rules,
+                         struct tbp_links *out) {
+    static const enum tbp_stat_key launch[] = {TBP_STAT_DEVICE_ORDINAL, TBP_STAT_QUEUE_ID,
+                                               TBP_STAT_RUN_ID, TBP_STAT_CORE_TYPE};
     enum tbp_event_kind kind = tbp_event_kind_at(l, i);
     uint64_t h = CONTEXT_TPU_LAUNCH;
     if (rules->is_tensor_core && tbp_str_is(l->name, "XLA Modules")) {
@@ -95,7 +97,8 @@ static void executor_links(const struct tbp_line *l, size_t i, struct tbp_links 
 }
 
 /* Links that older systems express by other stats, and roots by name. */
-static void rewrite(const struct tbp_line *l, size_t i, const struct tbp_link_rules *rules, struct tbp_links *out) {
+static void rewrite(const struct tbp_line *l, size_t i, const struct tbp_link_rules *rules,
+                    struct tbp_links *out) {
     switch (tbp_event_kind_at(l, i)) {
     case TBP_EVENT_EXECUTOR_PROCESS:
     case TBP_EVENT_TPU_EXECUTE_OP:
@@ -171,7 +174,8 @@ static void take(const struct tbp_stat *st, struct tbp_links *out, struct seen *
     }
 }
 
-void tbp_event_links(const struct tbp_line *l, size_t i, const struct tbp_link_rules *rules, struct tbp_links *out) {
+void tbp_event_links(const struct tbp_line *l, size_t i, const struct tbp_link_rules *rules,
+                     struct tbp_links *out) {
     *out = (struct tbp_links){0};
     if (l->ev.has[i] & (TBP_HAS_LINK | TBP_HAS_ROOT | TBP_HAS_ASYNC)) {
         struct seen seen = {0};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Producer and consumer links of an event as they are after legacy rewriting: the stats _pt _p _ct _c of the file, or
- * those which older systems expressed by other stats (queues, launches, executor). Used by grouping and by flows.
- * Source: ../shared/spec/trace/RULES.md 2.3. Pure, thread-safe.
+ * Producer and consumer links of an event as they are after legacy rewriting: the stats _pt _p _ct
+ * _c of the file, or those which older systems expressed by other stats (queues, launches,
+ * executor). Used by grouping and by flows. Source: ../shared/spec/trace/RULES.md 2.3. Pure,
+ * thread-safe.
  */
 #ifndef TBP_CONVERT_ANALYZE_EVENT_LINKS_H
 #define TBP_CONVERT_ANALYZE_EVENT_LINKS_H
@@ -24,6 +25,7 @@ struct tbp_links {
     uint64_t producer_id, consumer_id;                     /* IU */
 };
 /* Links of event i; root_level includes _r given by name (ProcessBatch, BatchingSessionRun). */
-void tbp_event_links(const struct tbp_line *l, size_t i, const struct tbp_link_rules *rules, struct tbp_links *out);
+void tbp_event_links(const struct tbp_line *l, size_t i, const struct tbp_link_rules *rules,
+                     struct tbp_links *out);
 
 #endif

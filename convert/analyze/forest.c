@@ -48,7 +48,8 @@ struct tbp_line *tbp_forest_event(const struct tbp_forest *f, uint32_t node, siz
         else
             hi = mid;
     }
-    *event = node - f->lines[lo].first; /* of lines with one `first`, the last is the one with events */
+    *event =
+        node - f->lines[lo].first; /* of lines with one `first`, the last is the one with events */
     return f->lines[lo].line;
 }
 
@@ -81,7 +82,8 @@ void tbp_forest_link(struct tbp_forest *f, uint32_t parent, uint32_t child) {
 }
 
 /* Edges by one end, in order of linking: from[node] … from[node+1] index `other`. */
-static void by_end(struct tbp_forest *f, bool by_parent, uint32_t **from_out, uint32_t **other_out) {
+static void by_end(struct tbp_forest *f, bool by_parent, uint32_t **from_out,
+                   uint32_t **other_out) {
     uint32_t *from = TBP_NEW_N(&f->arena, uint32_t, (size_t)f->n + 2);
     uint32_t *other = TBP_NEW_N(&f->arena, uint32_t, f->edges.n + 1);
     for (size_t e = 0; e < f->edges.n; e++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * GPU planes after grouping: copies without an API event take the group before them, and runs of one group become the
- * events of the derived line "Steps". Source: ../shared/spec/pages/RULES.md 2.11.
+ * GPU planes after grouping: copies without an API event take the group before them, and runs of
+ * one group become the events of the derived line "Steps". Source:
+ * ../shared/spec/pages/RULES.md 2.11.
  */
 #include "convert/analyze/group_lines.h"
 #include "convert/analyze/sorted_walk.h"
@@ -28,7 +29,8 @@ static void inherit_groups(struct tbp_plane *p, struct tbp_arena *a) {
 }
 
 /* Name of a step event: the group in decimal; one metadata entry per group. */
-static uint32_t step_meta(struct tbp_plane *p, struct tbp_idmap *by_group, int64_t group, struct tbp_arena *a) {
+static uint32_t step_meta(struct tbp_plane *p, struct tbp_idmap *by_group, int64_t group,
+                          struct tbp_arena *a) {
     bool is_new;
     uint32_t *slot = tbp_idmap_put(by_group, (uint64_t)group, &is_new);
     if (is_new)
@@ -61,7 +63,8 @@ static void build_steps(struct tbp_plane *p, struct tbp_line_builder *b, struct 
             continue;
         }
         close_step(b, row, p);
-        row = tbp_line_builder_event(b, line->ev.start_ps[i], line->ev.dur_ps[i], step_meta(p, &metas, group, a));
+        row = tbp_line_builder_event(b, line->ev.start_ps[i], line->ev.dur_ps[i],
+                                     step_meta(p, &metas, group, a));
         row->group = (int32_t)group;
         row->has = TBP_HAS_GROUP;
         row->flags |= TBP_EVENT_GROUPED;
@@ -74,7 +77,8 @@ static struct tbp_line *steps_line(struct tbp_plane *p) {
     for (size_t i = 0; i < p->n_lines; i++)
         if ((uint32_t)p->lines[i].id == TBP_DERIVED_FIRST)
             return &p->lines[i];
-    return tbp_plane_add_line(p, (int64_t)(int32_t)TBP_DERIVED_FIRST, TBP_STR("Steps"), tbp_plane_start_ns(p));
+    return tbp_plane_add_line(p, (int64_t)(int32_t)TBP_DERIVED_FIRST, TBP_STR("Steps"),
+                              tbp_plane_start_ns(p));
 }
 
 void tbp_add_gpu_steps(struct tbp_plane *p) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Threadpool regions: pairs of StartRegion and StopRegion instants become one enclosing event, so that work handed to a
- * pool nests below it. A start counts only with a consumer id; a stop does not end the search. The made event has no
- * stats. Source: ../shared/spec/pages/RULES.md 2.3.
+ * Threadpool regions: pairs of StartRegion and StopRegion instants become one enclosing event, so
+ * that work handed to a pool nests below it. A start counts only with a consumer id; a stop does
+ * not end the search. The made event has no stats. Source: ../shared/spec/pages/RULES.md 2.3.
  */
 #include "base/sort.h"
 #include "convert/analyze/group_lines.h"
@@ -21,7 +21,7 @@ static bool has_kind(const struct tbp_plane *p, enum tbp_event_kind kind) {
 }
 
 static struct tbp_event_row row_of(const struct tbp_events *ev, size_t i) {
-    return (struct tbp_event_row){ev->start_ps[i], ev->dur_ps[i], ev->body[i],  ev->meta[i],
+    return (struct tbp_event_row){ev->start_ps[i], ev->dur_ps[i], ev->body[i], ev->meta[i],
                                   ev->has[i],      ev->group[i],  ev->flags[i]};
 }
 
@@ -52,8 +52,8 @@ static void add_to_line(struct tbp_line *l, const struct region *regions, size_t
     for (size_t i = 0; i < l->ev.n; i++)
         *tbp_vec_push(&rows) = row_of(&l->ev, i);
     for (size_t i = 0; i < n; i++)
-        *tbp_vec_push(&rows) = (struct tbp_event_row){regions[i].start_ps, regions[i].dur_ps, TBP_NO_BODY, meta, 0, 0,
-                                                      TBP_EVENT_MADE};
+        *tbp_vec_push(&rows) = (struct tbp_event_row){
+            regions[i].start_ps, regions[i].dur_ps, TBP_NO_BODY, meta, 0, 0, TBP_EVENT_MADE};
     tbp_sort(rows.at, rows.n, sizeof *rows.at, longer_first, NULL);
     store(l, rows.at, rows.n);
     tbp_vec_release(&rows);
@@ -70,7 +70,8 @@ void tbp_add_threadpool_regions(struct tbp_plane *p) {
         struct tbp_stat st;
         for (size_t i = 0; i < l->ev.n; i++) {
             enum tbp_event_kind kind = tbp_event_kind_at(l, i);
-            if (kind == TBP_EVENT_THREADPOOL_START && tbp_event_stat(l, i, TBP_STAT_CONSUMER_ID, &st))
+            if (kind == TBP_EVENT_THREADPOOL_START &&
+                tbp_event_stat(l, i, TBP_STAT_CONSUMER_ID, &st))
                 armed_ps = l->ev.start_ps[i];
             else if (kind == TBP_EVENT_THREADPOOL_STOP && armed_ps != 0)
                 *tbp_vec_push(&regions) = (struct region){armed_ps, l->ev.start_ps[i] - armed_ps};

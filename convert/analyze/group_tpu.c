@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * TPU planes in grouping: which line has the steps, and how steps hand their group to the ops below them.
- * Source: ../shared/spec/pages/RULES.md 2.10.
+ * TPU planes in grouping: which line has the steps, and how steps hand their group to the ops below
+ * them. Source: ../shared/spec/pages/RULES.md 2.10.
  */
 #include "convert/analyze/group_lines.h"
 #include "convert/model/builder.h"
@@ -10,8 +10,8 @@
 #define STEP_IDLE_TIME "step_idle_time_ps"
 
 bool tbp_is_tpu_step_line(struct tbp_str name) {
-    return tbp_str_is(name, "Steps") || tbp_str_is(name, "Sparse Core Steps") || tbp_str_is(name, "XLA Modules") ||
-           tbp_str_is(name, "Sparse Core Modules");
+    return tbp_str_is(name, "Steps") || tbp_str_is(name, "Sparse Core Steps") ||
+           tbp_str_is(name, "XLA Modules") || tbp_str_is(name, "Sparse Core Modules");
 }
 
 static bool is_steps(struct tbp_str name) {
@@ -39,7 +39,8 @@ struct span {
 
 static bool device_span(const struct tbp_line *l, size_t i, struct span *s) {
     struct tbp_stat offset, duration;
-    if (!(l->ev.has[i] & TBP_HAS_DEVICE_SPAN) || !tbp_event_stat(l, i, TBP_STAT_DEVICE_OFFSET_PS, &offset) ||
+    if (!(l->ev.has[i] & TBP_HAS_DEVICE_SPAN) ||
+        !tbp_event_stat(l, i, TBP_STAT_DEVICE_OFFSET_PS, &offset) ||
         !tbp_event_stat(l, i, TBP_STAT_DEVICE_DURATION_PS, &duration))
         return false;
     *s = (struct span){tbp_stat_iu(&offset), tbp_stat_iu(&offset) + tbp_stat_iu(&duration)};
@@ -50,7 +51,8 @@ static bool is_idle_time(const struct tbp_stat *st) {
     return tbp_str_is(st->meta->name, STEP_IDLE_TIME);
 }
 
-/* Idle time of the events from … to-1; where the first does not tell, it goes on from what was before. */
+/* Idle time of the events from … to-1; where the first does not tell, it goes on from what was
+ * before. */
 static uint64_t sum_idle(const struct tbp_line *l, size_t from, size_t to, uint64_t before) {
     uint64_t total = before;
     for (size_t i = from; i < to; i++) {
@@ -65,7 +67,8 @@ static uint64_t sum_idle(const struct tbp_line *l, size_t from, size_t to, uint6
 }
 
 /* One step: the events from … to-1 of the line, all of one group. */
-static void add_merged(struct tbp_line_builder *b, const struct tbp_line *l, size_t from, size_t to, uint64_t idle_ps) {
+static void add_merged(struct tbp_line_builder *b, const struct tbp_line *l, size_t from, size_t to,
+                       uint64_t idle_ps) {
     struct span hull = {l->ev.start_ps[from], tbp_event_end(l, to - 1)}, device, one;
     bool has_device = device_span(l, from, &device);
     for (size_t i = from + 1; has_device && i < to; i++) {
@@ -74,24 +77,29 @@ static void add_merged(struct tbp_line_builder *b, const struct tbp_line *l, siz
         device.start_ps = one.start_ps < device.start_ps ? one.start_ps : device.start_ps;
         device.end_ps = one.end_ps > device.end_ps ? one.end_ps : device.end_ps;
     }
-    struct tbp_event_row *row = tbp_line_builder_event(b, hull.start_ps, hull.end_ps - hull.start_ps, l->ev.meta[from]);
+    struct tbp_event_row *row =
+        tbp_line_builder_event(b, hull.start_ps, hull.end_ps - hull.start_ps, l->ev.meta[from]);
     int32_t group = l->ev.group[from];
     uint8_t flags = l->ev.flags[from];
     bool has_idle = false;
     struct tbp_stat_iter it = tbp_stat_iter_event(l, from);
     for (struct tbp_stat st; tbp_stat_next(&it, &st);) {
         if (has_device && st.meta->key == TBP_STAT_DEVICE_OFFSET_PS)
-            tbp_line_builder_stat_u64(b, (uint32_t)(st.meta - l->plane->stat_metas), device.start_ps);
+            tbp_line_builder_stat_u64(b, (uint32_t)(st.meta - l->plane->stat_metas),
+                                      device.start_ps);
         else if (has_device && st.meta->key == TBP_STAT_DEVICE_DURATION_PS)
-            tbp_line_builder_stat_u64(b, (uint32_t)(st.meta - l->plane->stat_metas), device.end_ps - device.start_ps);
+            tbp_line_builder_stat_u64(b, (uint32_t)(st.meta - l->plane->stat_metas),
+                                      device.end_ps - device.start_ps);
         else if (is_idle_time(&st) && !has_idle)
-            tbp_line_builder_stat_i64(b, (uint32_t)(st.meta - l->plane->stat_metas), (int64_t)idle_ps);
+            tbp_line_builder_stat_i64(b, (uint32_t)(st.meta - l->plane->stat_metas),
+                                      (int64_t)idle_ps);
         else
             tbp_line_builder_stat(b, &st);
         has_idle = has_idle || is_idle_time(&st);
     }
     if (!has_idle)
-        tbp_line_builder_stat_i64(b, tbp_plane_ensure_stat(l->plane, tbp_str_c(STEP_IDLE_TIME)), (int64_t)idle_ps);
+        tbp_line_builder_stat_i64(b, tbp_plane_ensure_stat(l->plane, tbp_str_c(STEP_IDLE_TIME)),
+                                  (int64_t)idle_ps);
     row = &b->rows.at[b->rows.n - 1];
     row->group = group;
     row->has |= TBP_HAS_GROUP;
@@ -126,7 +134,8 @@ static void name_steps(struct tbp_line *steps) {
     struct tbp_str name;
     int64_t group;
     for (size_t i = 0; i < steps->ev.n; i++)
-        if (tbp_event_group(steps, i, &group) && tbp_host_group_name(steps->plane->host, group, &name))
+        if (tbp_event_group(steps, i, &group) &&
+            tbp_host_group_name(steps->plane->host, group, &name))
             steps->ev.flags[i] |= TBP_EVENT_STEP_NAMED;
 }
 
@@ -134,8 +143,10 @@ static bool overlaps(const struct tbp_line *a, size_t i, const struct tbp_line *
     return a->ev.start_ps[i] <= tbp_event_end(b, k) && b->ev.start_ps[k] <= tbp_event_end(a, i);
 }
 
-/* First step from `index` on that touches event i, or top->ev.n; *index moves over steps that cannot matter again. */
-static size_t step_over(const struct tbp_line *top, size_t *index, bool *has_index, const struct tbp_line *l, size_t i) {
+/* First step from `index` on that touches event i, or top->ev.n; *index moves over steps that
+ * cannot matter again. */
+static size_t step_over(const struct tbp_line *top, size_t *index, bool *has_index,
+                        const struct tbp_line *l, size_t i) {
     if (*has_index && overlaps(top, *index, l, i))
         return *index;
     for (size_t k = *has_index ? *index + 1 : 0; k < top->ev.n; k++) {
@@ -157,7 +168,8 @@ static void hand_down(const struct tbp_line *top, struct tbp_line *l) {
     for (size_t i = 0; i < l->ev.n; i++) {
         if (current == top->ev.n || !overlaps(top, current, l, i))
             current = step_over(top, &index, &has_index, l, i);
-        if (current == top->ev.n || !tbp_event_group(top, current, &group) || (l->ev.has[i] & TBP_HAS_GROUP))
+        if (current == top->ev.n || !tbp_event_group(top, current, &group) ||
+            (l->ev.has[i] & TBP_HAS_GROUP))
             continue; /* a group of its own stands first on the event */
         l->ev.group[i] = (int32_t)group;
         l->ev.has[i] |= TBP_HAS_GROUP;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Grouping of one host: collect what events are, link them, walk from every root; see grouping.h. The lines that are
- * derived or rewritten afterwards stand in group_regions.c, group_gpu.c and group_tpu.c.
+ * Grouping of one host: collect what events are, link them, walk from every root; see grouping.h.
+ * The lines that are derived or rewritten afterwards stand in group_regions.c, group_gpu.c and
+ * group_tpu.c.
  */
 #include "convert/analyze/grouping.h"
 
@@ -29,7 +30,8 @@ struct grouping {
     const struct tbp_grouping_options *options;
     struct tbp_forest forest;
     uint8_t **kinds; /* per plane: enum tbp_event_kind by metadata index */
-    TBP_VEC(uint32_t) executors, get_next, get_next_optional, launches, executes, captured, eager, tf_ops;
+    TBP_VEC(uint32_t)
+    executors, get_next, get_next_optional, launches, executes, captured, eager, tf_ops;
     TBP_VEC(struct root) roots;
     TBP_VEC(struct context_end) ends;
     struct tbp_idmap buckets;
@@ -88,8 +90,8 @@ static uint64_t mix(uint64_t h, uint64_t v) {
     return h ^ (h >> 33);
 }
 
-static void note_context(struct grouping *g, int64_t type, uint64_t id, const struct tbp_links *links,
-                         bool is_producer, uint32_t node) {
+static void note_context(struct grouping *g, int64_t type, uint64_t id,
+                         const struct tbp_links *links, bool is_producer, uint32_t node) {
     uint64_t key = mix(mix(mix(1, (uint64_t)type), id), links->has_pid ? (uint64_t)links->pid : 0);
     bool is_new;
     uint32_t *bucket = tbp_idmap_put(&g->buckets, mix(key, links->has_pid), &is_new);
@@ -105,7 +107,8 @@ static void note_contexts(struct grouping *g, const struct tbp_links *links, uin
         note_context(g, links->consumer_type, links->consumer_id, links, false, node);
 }
 
-static void note_root(struct grouping *g, const struct tbp_line *l, size_t i, uint32_t node, int64_t level) {
+static void note_root(struct grouping *g, const struct tbp_line *l, size_t i, uint32_t node,
+                      int64_t level) {
     *tbp_idmap_put(&g->root_levels, node, NULL) = (uint32_t)g->roots.n;
     *tbp_vec_push(&g->roots) = (struct root){node, level, l->ev.start_ps[i]};
 }
@@ -127,7 +130,8 @@ static struct plane_facts facts_of(struct grouping *g, const struct tbp_plane *p
     return f;
 }
 
-static enum tbp_event_kind kind_at(const struct plane_facts *f, const struct tbp_line *l, size_t i) {
+static enum tbp_event_kind kind_at(const struct plane_facts *f, const struct tbp_line *l,
+                                   size_t i) {
     enum tbp_event_kind kind = (enum tbp_event_kind)f->kinds[l->ev.meta[i]];
     if (kind == TBP_EVENT_OTHER && l->ev.has[i] & TBP_HAS_CORRELATION)
         return f->is_host_cpu ? TBP_EVENT_KERNEL_LAUNCH : TBP_EVENT_KERNEL_EXECUTE;
@@ -135,7 +139,8 @@ static enum tbp_event_kind kind_at(const struct plane_facts *f, const struct tbp
 }
 
 /* Links of an event that may have some; false if it cannot. */
-static bool links_at(const struct plane_facts *f, const struct tbp_line *l, size_t i, struct tbp_links *links) {
+static bool links_at(const struct plane_facts *f, const struct tbp_line *l, size_t i,
+                     struct tbp_links *links) {
     bool rewritten = l->metas[l->ev.meta[i]].kind != TBP_EVENT_OTHER || f->rules.is_tensor_core;
     if (!rewritten && !(l->ev.has[i] & (TBP_HAS_LINK | TBP_HAS_ROOT | TBP_HAS_ASYNC)))
         return false;
@@ -149,7 +154,8 @@ static bool links_at(const struct plane_facts *f, const struct tbp_line *l, size
 
 /* Repair R1: step_num without _r makes a root. */
 static bool is_repaired_root(const struct grouping *g, const struct tbp_line *l, size_t i) {
-    return g->options->roots_from_step_num && (l->ev.has[i] & (TBP_HAS_STEP_NUM | TBP_HAS_ROOT)) == TBP_HAS_STEP_NUM;
+    return g->options->roots_from_step_num &&
+           (l->ev.has[i] & (TBP_HAS_STEP_NUM | TBP_HAS_ROOT)) == TBP_HAS_STEP_NUM;
 }
 
 static void collect_line(struct grouping *g, const struct plane_facts *f, size_t k) {
@@ -179,8 +185,10 @@ static void collect_line(struct grouping *g, const struct plane_facts *f, size_t
     tbp_forest_nest(&g->forest, k, is_async);
 }
 
-/* TPU planes: only the grouping line makes nodes; other lines' contexts belong to the step that includes them. */
-static void collect_tpu_plane(struct grouping *g, const struct plane_facts *f, const struct tbp_plane *p, size_t first) {
+/* TPU planes: only the grouping line makes nodes; other lines' contexts belong to the step that
+ * includes them. */
+static void collect_tpu_plane(struct grouping *g, const struct plane_facts *f,
+                              const struct tbp_plane *p, size_t first) {
     int64_t ordinal;
     bool tensor_core = tbp_is_tensor_core_plane(p->name, &ordinal);
     const struct tbp_line *top = tbp_tpu_grouping_line(p);
@@ -202,7 +210,8 @@ static void collect_tpu_plane(struct grouping *g, const struct plane_facts *f, c
                 step++;
             if (step == top->ev.n)
                 break;
-            bool inside = top->ev.start_ps[step] <= l->ev.start_ps[i] && tbp_event_end(l, i) <= tbp_event_end(top, step);
+            bool inside = top->ev.start_ps[step] <= l->ev.start_ps[i] &&
+                          tbp_event_end(l, i) <= tbp_event_end(top, step);
             if (inside && links_at(f, l, i, &links))
                 note_contexts(g, &links, top_node + (uint32_t)step);
         }
@@ -233,7 +242,8 @@ static bool stat_at(struct grouping *g, uint32_t node, enum tbp_stat_key key, st
     return (!bit || l->ev.has[i] & bit) && tbp_event_stat(l, i, key, st);
 }
 
-static bool link_key(struct grouping *g, uint32_t node, const enum tbp_stat_key *keys, size_t n, uint64_t *key) {
+static bool link_key(struct grouping *g, uint32_t node, const enum tbp_stat_key *keys, size_t n,
+                     uint64_t *key) {
     *key = 0;
     for (size_t k = 0; k < n; k++) {
         struct tbp_stat st;
@@ -245,8 +255,9 @@ static bool link_key(struct grouping *g, uint32_t node, const enum tbp_stat_key 
 }
 
 /* Links each child to the last parent with the same key. */
-static void link_by_stats(struct grouping *g, const uint32_t *parents, size_t n_parents, const uint32_t *children,
-                          size_t n_children, const enum tbp_stat_key *keys, size_t n_keys) {
+static void link_by_stats(struct grouping *g, const uint32_t *parents, size_t n_parents,
+                          const uint32_t *children, size_t n_children,
+                          const enum tbp_stat_key *keys, size_t n_keys) {
     struct tbp_idmap by_key = {0};
     uint64_t key;
     if (!n_children)
@@ -255,7 +266,8 @@ static void link_by_stats(struct grouping *g, const uint32_t *parents, size_t n_
         if (link_key(g, parents[i], keys, n_keys, &key))
             *tbp_idmap_put(&by_key, key, NULL) = parents[i];
     for (size_t i = 0; i < n_children && by_key.n; i++) {
-        uint32_t parent = link_key(g, children[i], keys, n_keys, &key) ? tbp_idmap_get(&by_key, key) : TBP_MAP_NONE;
+        uint32_t parent = link_key(g, children[i], keys, n_keys, &key) ? tbp_idmap_get(&by_key, key)
+                                                                       : TBP_MAP_NONE;
         if (parent != TBP_MAP_NONE)
             tbp_forest_link(&g->forest, parent, children[i]);
     }
@@ -295,7 +307,8 @@ static void link_all(struct grouping *g) {
     static const enum tbp_stat_key iteration[] = {TBP_STAT_ID, TBP_STAT_ITER_NUM};
     static const enum tbp_stat_key correlation[] = {TBP_STAT_CORRELATION_ID};
     link_by_stats(g, g->executors.at, g->executors.n, g->get_next.at, g->get_next.n, iteration, 2);
-    link_by_stats(g, g->executors.at, g->executors.n, g->get_next_optional.at, g->get_next_optional.n, iteration, 2);
+    link_by_stats(g, g->executors.at, g->executors.n, g->get_next_optional.at,
+                  g->get_next_optional.n, iteration, 2);
     link_by_stats(g, g->launches.at, g->launches.n, g->executes.at, g->executes.n, correlation, 1);
     link_contexts(g);
 }
@@ -320,7 +333,8 @@ static bool is_grouped(struct grouping *g, uint32_t node) {
 
 static bool needs_grouping(struct grouping *g, uint32_t node, int64_t level) {
     struct level_question q = {g, level};
-    return !is_grouped(g, node) && tbp_forest_up(&g->forest, node, false, has_ancestor_of_level, &q) == TBP_NO_NODE;
+    return !is_grouped(g, node) &&
+           tbp_forest_up(&g->forest, node, false, has_ancestor_of_level, &q) == TBP_NO_NODE;
 }
 
 static void push_children(struct grouping *g, uint32_t node) {
@@ -363,7 +377,8 @@ static bool has_stat(void *ctx, uint32_t node) {
     return stat_at(q->g, node, q->key, &q->st);
 }
 
-static bool nearest_stat(struct grouping *g, uint32_t node, enum tbp_stat_key key, struct tbp_stat *st) {
+static bool nearest_stat(struct grouping *g, uint32_t node, enum tbp_stat_key key,
+                         struct tbp_stat *st) {
     struct stat_question q = {.g = g, .key = key};
     bool found = tbp_forest_up(&g->forest, node, true, has_stat, &q) != TBP_NO_NODE;
     *st = q.st;
@@ -434,7 +449,8 @@ struct iteration {
 
 static int by_signed_start(const void *a, const void *b, void *ctx) {
     (void)ctx;
-    int64_t x = (int64_t)((const struct iteration *)a)->start_ps, y = (int64_t)((const struct iteration *)b)->start_ps;
+    int64_t x = (int64_t)((const struct iteration *)a)->start_ps,
+            y = (int64_t)((const struct iteration *)b)->start_ps;
     return (x > y) - (x < y);
 }
 
@@ -462,13 +478,15 @@ struct iterations {
 static void add_iteration(struct grouping *g, struct iterations *it, uint32_t node) {
     struct tbp_stat id, number;
     *tbp_vec_push(&it->of_executor) = TBP_MAP_NONE;
-    if (!stat_at(g, node, TBP_STAT_ID, &id) || !stat_at(g, node, TBP_STAT_ITER_NUM, &number) || is_tf_data_id(g, node))
+    if (!stat_at(g, node, TBP_STAT_ID, &id) || !stat_at(g, node, TBP_STAT_ITER_NUM, &number) ||
+        is_tf_data_id(g, node))
         return;
     size_t i;
     const struct tbp_line *l = tbp_forest_event(&g->forest, node, &i);
     struct iteration one = {tbp_stat_i(&id), tbp_stat_i(&number), l->ev.start_ps[i], node, false};
     bool is_new;
-    uint32_t *slot = tbp_idmap_put(&it->by_key, mix(mix(7, (uint64_t)one.id), (uint64_t)one.number), &is_new);
+    uint32_t *slot =
+        tbp_idmap_put(&it->by_key, mix(mix(7, (uint64_t)one.id), (uint64_t)one.number), &is_new);
     if (is_new) {
         *slot = (uint32_t)it->list.n;
         *tbp_vec_push(&it->list) = one;
@@ -480,12 +498,15 @@ static void add_iteration(struct grouping *g, struct iterations *it, uint32_t no
         *tbp_idmap_put(&it->loops, (uint64_t)one.id, NULL) = 1;
 }
 
-/* Links every executor of an iteration to the first; keeps the iterations of real loops, by begin. */
+/* Links every executor of an iteration to the first; keeps the iterations of real loops, by begin.
+ */
 static void close_iterations(struct grouping *g, struct iterations *it) {
     for (size_t i = 0; i < it->list.n; i++)
-        it->list.at[i].is_loop = tbp_idmap_get(&it->loops, (uint64_t)it->list.at[i].id) != TBP_MAP_NONE;
+        it->list.at[i].is_loop =
+            tbp_idmap_get(&it->loops, (uint64_t)it->list.at[i].id) != TBP_MAP_NONE;
     for (size_t e = 0; e < it->of_executor.n; e++) {
-        const struct iteration *one = it->of_executor.at[e] == TBP_MAP_NONE ? NULL : &it->list.at[it->of_executor.at[e]];
+        const struct iteration *one =
+            it->of_executor.at[e] == TBP_MAP_NONE ? NULL : &it->list.at[it->of_executor.at[e]];
         if (one && one->is_loop && one->first != g->executors.at[e])
             tbp_forest_link(&g->forest, one->first, g->executors.at[e]);
     }
@@ -552,7 +573,8 @@ static void make_groups(struct grouping *g) {
     tbp_idmap_release(&it.loops);
 }
 
-/* ---- is_eager: does the nearest EagerExecute run an op itself? Breadth first downwards from all of them at once. ---- */
+/* ---- is_eager: does the nearest EagerExecute run an op itself? Breadth first downwards from all
+ * of them at once. ---- */
 enum eager { EAGER_UNKNOWN, EAGER_NO, EAGER_YES };
 
 static void spread_eager(struct grouping *g, uint8_t *eager) {
@@ -563,7 +585,8 @@ static void spread_eager(struct grouping *g, uint8_t *eager) {
         eager[g->eager.at[i]] = runs_op ? EAGER_YES : EAGER_NO;
         *tbp_vec_push(&g->stack) = g->eager.at[i];
     }
-    for (size_t at = 0; at < g->stack.n; at++) { /* the vector serves as queue: each node enters once */
+    for (size_t at = 0; at < g->stack.n;
+         at++) { /* the vector serves as queue: each node enters once */
         uint32_t node = g->stack.at[at];
         size_t from = g->stack.n;
         push_children(g, node);
@@ -583,7 +606,8 @@ static void set_eager(struct grouping *g, const uint32_t *nodes, size_t n, const
     for (size_t k = 0; k < n; k++) {
         size_t i;
         struct tbp_line *l = tbp_forest_event(&g->forest, nodes[k], &i);
-        l->ev.flags[i] |= TBP_EVENT_EAGER_SET | (eager[nodes[k]] == EAGER_YES ? TBP_EVENT_EAGER : 0);
+        l->ev.flags[i] |=
+            TBP_EVENT_EAGER_SET | (eager[nodes[k]] == EAGER_YES ? TBP_EVENT_EAGER : 0);
     }
 }
 
@@ -667,8 +691,9 @@ static bool has_loop_ops(const struct tbp_host *h) {
     for (size_t p = 0; p < h->n_planes; p++) {
         for (size_t m = 1; m < h->planes[p].n_metas; m++) {
             enum tbp_event_kind kind = h->planes[p].metas[m].kind;
-            if (kind == TBP_EVENT_WHILE_COND || kind == TBP_EVENT_WHILE_BODY || kind == TBP_EVENT_FOR_OP ||
-                kind == TBP_EVENT_PARALLEL_FOR_OP || kind == TBP_EVENT_FOREVER_OP)
+            if (kind == TBP_EVENT_WHILE_COND || kind == TBP_EVENT_WHILE_BODY ||
+                kind == TBP_EVENT_FOR_OP || kind == TBP_EVENT_PARALLEL_FOR_OP ||
+                kind == TBP_EVENT_FOREVER_OP)
                 return true;
         }
     }

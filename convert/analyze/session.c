@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hosts on demand and memoised tables; see session.h. Every host has a recursive lock, and so has the place of the
- * tables of all hosts; the latter is always taken first, so that locks have one order.
+ * Hosts on demand and memoised tables; see session.h. Every host has a recursive lock, and so has
+ * the place of the tables of all hosts; the latter is always taken first, so that locks have one
+ * order.
  */
 #include "convert/analyze/session.h"
 
@@ -17,10 +18,12 @@ enum { MAX_ANALYSES = 64 };
 
 struct place { /* of one host, or of all hosts */
     pthread_mutex_t lock;
-    struct tbp_arena tables, event_tables; /* the latter: of analyses of_events, freed with the events */
+    struct tbp_arena tables,
+        event_tables; /* the latter: of analyses of_events, freed with the events */
     _Atomic(void *) memo[MAX_ANALYSES];
     struct tbp_str name;
-    TBP_VEC(struct tbp_host *) loads; /* the last is in use; tables may borrow text from older ones */
+    TBP_VEC(struct tbp_host *)
+    loads; /* the last is in use; tables may borrow text from older ones */
     bool has_events, is_grouped;
     _Atomic bool is_decided; /* how the host is to be grouped: */
     bool roots_from_step_num;
@@ -32,7 +35,8 @@ struct tbp_session {
     struct place *hosts;
     uint32_t n_hosts;
     struct place all;
-    pthread_mutex_t repair_lock; /* taken with no other lock held; then hosts' locks one at a time */
+    pthread_mutex_t
+        repair_lock; /* taken with no other lock held; then hosts' locks one at a time */
     bool is_repair_decided, needs_repair;
     enum tbp_semantics semantics;
     tbp_load_fn *load;
@@ -60,8 +64,9 @@ static void place_release(struct place *p) {
     pthread_mutex_destroy(&p->lock);
 }
 
-struct tbp_session *tbp_session_new(const struct tbp_str *names, uint32_t n_hosts, enum tbp_semantics semantics,
-                                    tbp_load_fn *load, void *load_ctx, struct tbp_pool *pool) {
+struct tbp_session *tbp_session_new(const struct tbp_str *names, uint32_t n_hosts,
+                                    enum tbp_semantics semantics, tbp_load_fn *load, void *load_ctx,
+                                    struct tbp_pool *pool) {
     struct tbp_arena arena;
     tbp_arena_init(&arena);
     struct tbp_session *s = TBP_NEW(&arena, struct tbp_session);
@@ -167,9 +172,9 @@ static int group_guarded(void *ctx, struct tbp_error *err) {
     struct place *p = &l->s->hosts[l->host];
     (void)err;
     tbp_group_host(host_in_use(p),
-                   &(struct tbp_grouping_options){
-                       .roots_from_step_num = p->roots_from_step_num,
-                       .unsigned_step_num = l->s->semantics == TBP_SEMANTICS_REPAIR});
+                   &(struct tbp_grouping_options){.roots_from_step_num = p->roots_from_step_num,
+                                                  .unsigned_step_num =
+                                                      l->s->semantics == TBP_SEMANTICS_REPAIR});
     p->is_grouped = true;
     return TBP_OK;
 }
@@ -186,7 +191,8 @@ static int load_grouped(struct tbp_session *s, uint32_t host, struct tbp_error *
     return status;
 }
 
-/* ---- repair R1: steps from step_num alone, only if no host of the run has a step by the official rule ---- */
+/* ---- repair R1: steps from step_num alone, only if no host of the run has a step by the official
+ * rule ---- */
 
 static bool has_unmarked_steps(const struct tbp_line *l) {
     for (size_t i = 0; i < l->ev.n; i++)
@@ -207,7 +213,8 @@ static bool has_official_steps(struct tbp_session *s, uint32_t host) {
     struct place *p = &s->hosts[host];
     pthread_mutex_lock(&p->lock);
     bool was_loaded = p->has_events;
-    bool has = load_grouped(s, host, NULL) == TBP_OK && tbp_host_has_steps(host_in_use(p), s->semantics);
+    bool has =
+        load_grouped(s, host, NULL) == TBP_OK && tbp_host_has_steps(host_in_use(p), s->semantics);
     if (!was_loaded && p->has_events)
         forget_load(p);
     pthread_mutex_unlock(&p->lock);
@@ -227,7 +234,8 @@ static bool run_needs_repair(struct tbp_session *s) {
     return needs;
 }
 
-/* Decides how the host is grouped, before anything is made of it. No lock is held, except that of all hosts. */
+/* Decides how the host is grouped, before anything is made of it. No lock is held, except that of
+ * all hosts. */
 static int decide_grouping(struct tbp_session *s, uint32_t host, struct tbp_error *err) {
     struct place *p = host_place(s, host);
     if (s->semantics != TBP_SEMANTICS_REPAIR || p->is_decided)
@@ -295,14 +303,15 @@ static size_t slot_of(const struct tbp_analysis *a) {
     tbp_bug(__FILE__, __LINE__, a->name); /* not in the table */
 }
 
-static int compute(struct tbp_session *s, const struct tbp_analysis *a, uint32_t host, struct place *p, void **table,
-                   struct tbp_error *err) {
+static int compute(struct tbp_session *s, const struct tbp_analysis *a, uint32_t host,
+                   struct place *p, void **table, struct tbp_error *err) {
     if (host != TBP_ALL_HOSTS)
         return a->host(s, host, a->of_events ? &p->event_tables : &p->tables, table, err);
     if (a->all)
         return a->all(s, &p->tables, table, err);
     if (s->n_hosts != 1 || a->of_events)
-        return tbp_fail(err, TBP_E_UNSUPPORTED, "'%s' is made for one host, not for %u together", a->name, s->n_hosts);
+        return tbp_fail(err, TBP_E_UNSUPPORTED, "'%s' is made for one host, not for %u together",
+                        a->name, s->n_hosts);
     *table = (void *)(uintptr_t)tbp_session_table(s, a, 0, err);
     return *table ? TBP_OK : err ? err->code : TBP_E_INTERNAL;
 }

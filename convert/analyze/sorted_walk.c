@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Merge of lines by a binary heap of cursors; see sorted_walk.h. O(n log lines), 10-20 ns per event.
+ * Merge of lines by a binary heap of cursors; see sorted_walk.h. O(n log lines), 10-20 ns per
+ * event.
  */
 #include "convert/analyze/sorted_walk.h"
 
@@ -17,7 +18,8 @@ static bool is_sorted(const struct tbp_events *ev) {
 
 static const uint32_t *make_order(const struct tbp_events *ev, struct tbp_arena *a) {
     uint32_t *order = TBP_NEW_N(a, uint32_t, ev->n);
-    uint64_t *shorter_first = TBP_NEW_N(a, uint64_t, ev->n); /* the sort takes the second key descending */
+    uint64_t *shorter_first =
+        TBP_NEW_N(a, uint64_t, ev->n); /* the sort takes the second key descending */
     for (size_t i = 0; i < ev->n; i++) {
         order[i] = (uint32_t)i;
         shorter_first[i] = ~ev->dur_ps[i];
@@ -72,7 +74,8 @@ void tbp_sorted_walk_init(struct tbp_sorted_walk *w, const struct tbp_line *cons
         sift_down(w, i);
 }
 
-void tbp_sorted_walk_plane(struct tbp_sorted_walk *w, const struct tbp_plane *p, struct tbp_arena *a) {
+void tbp_sorted_walk_plane(struct tbp_sorted_walk *w, const struct tbp_plane *p,
+                           struct tbp_arena *a) {
     const struct tbp_line **lines = TBP_NEW_N(a, const struct tbp_line *, p->n_lines + 1);
     size_t n = 0;
     for (size_t i = 0; i < p->n_lines; i++)

@@ -64,7 +64,8 @@ static bool is_names(const struct tbp_question *q) {
 bool tbp_question_is_ours(const struct tbp_question *q) {
     if (!q->tool || !tbp_run_files_are_ours(q->paths, q->n_paths))
         return false;
-    return is_names(q) || (tbp_tool_find(tbp_str_c(q->tool)) && strcmp(option(q, "format"), "pb") != 0);
+    return is_names(q) ||
+           (tbp_tool_find(tbp_str_c(q->tool)) && strcmp(option(q, "format"), "pb") != 0);
 }
 
 /* ---- one answer ---- */

@@ -13,8 +13,8 @@
  * put back. Files written within the clock's grain of being read are read once more.
  *
  * Budget: sessions that nobody holds go, least recently used first, until all together are within
- * it; before a run is read (counted with the size of its files), and after each put back (measured).
- * What is held is never freed, so one run larger than the budget can still be answered.
+ * it; before a run is read (counted with the size of its files), and after each put back
+ * (measured). What is held is never freed, so one run larger than the budget can still be answered.
  * Thread-safety: all functions, from many threads. Many threads may hold one session; hosts are
  * read once, by the first that needs them (analyze/session.h).
  */

@@ -37,8 +37,8 @@ static void close_event(struct tbp_line_builder *b) {
     b->open_event = SIZE_MAX;
 }
 
-struct tbp_event_row *tbp_line_builder_event(struct tbp_line_builder *b, uint64_t start_ps, uint64_t dur_ps,
-                                             uint32_t meta) {
+struct tbp_event_row *tbp_line_builder_event(struct tbp_line_builder *b, uint64_t start_ps,
+                                             uint64_t dur_ps, uint32_t meta) {
     close_event(b);
     struct tbp_event_row *row = tbp_vec_push(&b->rows);
     *row = (struct tbp_event_row){start_ps, dur_ps, TBP_NO_BODY, meta, 0, 0, TBP_EVENT_MADE};
@@ -54,7 +54,8 @@ static size_t begin_stat(struct tbp_line_builder *b, uint32_t stat_meta) {
     }
     row->has |= TBP_HAS_STATS | b->plane->stat_metas[stat_meta].has;
     size_t mark = tbp_wire_begin(&b->bytes, TBP_XEVENT_STATS);
-    tbp_wire_put_u64(&b->bytes, TBP_XSTAT_METADATA_ID, (uint64_t)b->plane->stat_metas[stat_meta].id);
+    tbp_wire_put_u64(&b->bytes, TBP_XSTAT_METADATA_ID,
+                     (uint64_t)b->plane->stat_metas[stat_meta].id);
     return mark;
 }
 
@@ -63,7 +64,8 @@ void tbp_line_builder_stat_i64(struct tbp_line_builder *b, uint32_t stat_meta, i
     tbp_wire_put_u64(&b->bytes, TBP_XSTAT_INT64, (uint64_t)v);
     tbp_wire_end(&b->bytes, mark);
     if (b->plane->stat_metas[stat_meta].key == TBP_STAT_GROUP_ID)
-        b->rows.at[b->rows.n - 1].group = v > INT32_MIN && v <= INT32_MAX ? (int32_t)v : TBP_GROUP_WIDE;
+        b->rows.at[b->rows.n - 1].group =
+            v > INT32_MIN && v <= INT32_MAX ? (int32_t)v : TBP_GROUP_WIDE;
 }
 
 void tbp_line_builder_stat_u64(struct tbp_line_builder *b, uint32_t stat_meta, uint64_t v) {
@@ -170,8 +172,11 @@ uint32_t tbp_plane_add_meta(struct tbp_plane *p, struct tbp_str name) {
     p->made_metas = true;
     uint32_t index = (uint32_t)p->n_metas;
     struct tbp_str copy = tbp_arena_str(&h->arena, name);
-    p->metas[p->n_metas++] = (struct tbp_meta){.id = id, .name = copy, .display = TBP_STR_NONE,
-                                               .wire = TBP_STR_NONE, .kind = tbp_event_kind_of(copy)};
+    p->metas[p->n_metas++] = (struct tbp_meta){.id = id,
+                                               .name = copy,
+                                               .display = TBP_STR_NONE,
+                                               .wire = TBP_STR_NONE,
+                                               .kind = tbp_event_kind_of(copy)};
     tbp_id_index_put(&p->meta_by_id, id, index);
     return index;
 }
@@ -191,23 +196,30 @@ uint32_t tbp_plane_ensure_stat(struct tbp_plane *p, struct tbp_str name) {
         id = p->stat_metas[i].id > id ? p->stat_metas[i].id : id;
     }
     struct tbp_host *h = p->host;
-    p->stat_metas = grow(&h->arena, p->stat_metas, p->n_stat_metas, &p->cap_stat_metas, sizeof *p->stat_metas);
+    p->stat_metas =
+        grow(&h->arena, p->stat_metas, p->n_stat_metas, &p->cap_stat_metas, sizeof *p->stat_metas);
     uint32_t index = (uint32_t)p->n_stat_metas;
     struct tbp_str copy = tbp_arena_str(&h->arena, name);
-    p->stat_metas[p->n_stat_metas++] = (struct tbp_stat_meta){.id = id + 1, .name = copy, .key = tbp_stat_key_of(copy)};
+    p->stat_metas[p->n_stat_metas++] =
+        (struct tbp_stat_meta){.id = id + 1, .name = copy, .key = tbp_stat_key_of(copy)};
     p->stat_metas[index].has = tbp_has_of_stat(p->stat_metas[index].key);
     tbp_id_index_put(&p->stat_meta_by_id, id + 1, index);
     p->has_stat_key[p->stat_metas[index].key] = 1;
     return index;
 }
 
-struct tbp_line *tbp_plane_add_line(struct tbp_plane *p, int64_t id, struct tbp_str name, int64_t timestamp_ns) {
+struct tbp_line *tbp_plane_add_line(struct tbp_plane *p, int64_t id, struct tbp_str name,
+                                    int64_t timestamp_ns) {
     struct tbp_line *lines = TBP_NEW_N(&p->host->arena, struct tbp_line, p->n_lines + 1);
     if (p->n_lines)
         memcpy(lines, p->lines, p->n_lines * sizeof *lines);
     p->lines = lines;
     struct tbp_line *l = &lines[p->n_lines++];
-    *l = (struct tbp_line){.id = id, .name = tbp_arena_str(&p->host->arena, name), .timestamp_ns = timestamp_ns,
-                           .plane = p, .metas = p->metas, .is_derived = tbp_is_derived_line(id)};
+    *l = (struct tbp_line){.id = id,
+                           .name = tbp_arena_str(&p->host->arena, name),
+                           .timestamp_ns = timestamp_ns,
+                           .plane = p,
+                           .metas = p->metas,
+                           .is_derived = tbp_is_derived_line(id)};
     return l;
 }

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Push interface that fills the model: used by readers of formats other than xplane, by analyses that derive lines,
- * and by tests. Stats are encoded as XStat wire bytes, so that one iterator serves every source.
+ * Push interface that fills the model: used by readers of formats other than xplane, by analyses
+ * that derive lines, and by tests. Stats are encoded as XStat wire bytes, so that one iterator
+ * serves every source.
  *
  *     tbp_line_builder_init(&b, plane, metas);
  *     tbp_line_builder_event(&b, start_ps, dur_ps, meta_index);
  *     tbp_line_builder_stat_i64(&b, stat_meta_index, 7);        // of the event just added
- *     tbp_line_builder_finish(&b, &line);                        // columns move into the plane's host arena
+ *     tbp_line_builder_finish(&b, &line);                        // columns move into the plane's
+ * host arena
  *
  * Ownership: the builder owns its buffers until finish, which copies them into host->columns.
- * Thread-safety: one builder per thread; finish and the ensure functions need the host for themselves.
+ * Thread-safety: one builder per thread; finish and the ensure functions need the host for
+ * themselves.
  */
 #ifndef TBP_CONVERT_MODEL_BUILDER_H
 #define TBP_CONVERT_MODEL_BUILDER_H
@@ -33,23 +36,28 @@ struct tbp_line_builder {
 
 void tbp_line_builder_init(struct tbp_line_builder *b, struct tbp_plane *plane);
 /* Returns the row (valid until the next event), so that group and flags can be set. */
-struct tbp_event_row *tbp_line_builder_event(struct tbp_line_builder *b, uint64_t start_ps, uint64_t dur_ps, uint32_t meta);
+struct tbp_event_row *tbp_line_builder_event(struct tbp_line_builder *b, uint64_t start_ps,
+                                             uint64_t dur_ps, uint32_t meta);
 void tbp_line_builder_stat_i64(struct tbp_line_builder *b, uint32_t stat_meta, int64_t v);
 void tbp_line_builder_stat_u64(struct tbp_line_builder *b, uint32_t stat_meta, uint64_t v);
 void tbp_line_builder_stat_double(struct tbp_line_builder *b, uint32_t stat_meta, double v);
 void tbp_line_builder_stat_str(struct tbp_line_builder *b, uint32_t stat_meta, struct tbp_str v);
 /* Copy of a stat of the same plane, whatever its type (a reference becomes text). */
 void tbp_line_builder_stat(struct tbp_line_builder *b, const struct tbp_stat *st);
-/* Moves the events into line->ev and line->base; line->metas becomes plane->metas unless already set. Releases b. */
+/* Moves the events into line->ev and line->base; line->metas becomes plane->metas unless already
+ * set. Releases b. */
 void tbp_line_builder_finish(struct tbp_line_builder *b, struct tbp_line *line);
 void tbp_line_builder_release(struct tbp_line_builder *b); /* without finishing */
 
-/* Index of the entry with this name, added if absent (ids continue after the largest). Names are copied. */
+/* Index of the entry with this name, added if absent (ids continue after the largest). Names are
+ * copied. */
 uint32_t tbp_plane_ensure_meta(struct tbp_plane *p, struct tbp_str name);
-uint32_t tbp_plane_add_meta(struct tbp_plane *p, struct tbp_str name); /* always a new entry: no search */
+uint32_t tbp_plane_add_meta(struct tbp_plane *p,
+                            struct tbp_str name); /* always a new entry: no search */
 uint32_t tbp_plane_ensure_stat(struct tbp_plane *p, struct tbp_str name);
 /* Appends a line to the plane (invalidates pointers to its lines) and returns it. */
-struct tbp_line *tbp_plane_add_line(struct tbp_plane *p, int64_t id, struct tbp_str name, int64_t timestamp_ns);
+struct tbp_line *tbp_plane_add_line(struct tbp_plane *p, int64_t id, struct tbp_str name,
+                                    int64_t timestamp_ns);
 /* Makes room for n events in host->columns. */
 void tbp_events_alloc(struct tbp_host *h, struct tbp_events *ev, size_t n);
 

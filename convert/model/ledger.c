@@ -25,9 +25,8 @@ void tbp_ledger_count(struct tbp_ledger *l, enum tbp_ledger_key key, uint64_t n,
     /* Answers are made side by side of one host, and some count what they leave out. */
     __atomic_fetch_add(&l->count[key], n, __ATOMIC_RELAXED);
     uint64_t first = __atomic_load_n(&l->first_offset[key], __ATOMIC_RELAXED);
-    while (offset < first &&
-           !__atomic_compare_exchange_n(&l->first_offset[key], &first, offset, true,
-                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    while (offset < first && !__atomic_compare_exchange_n(&l->first_offset[key], &first, offset,
+                                                          true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
 }
 

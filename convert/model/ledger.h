@@ -2,9 +2,9 @@
  *
  * The ledger of one host: what was read, and what became of it. For events
  *     read = emitted + merged + quarantined + dropped
- * always holds. Every odd thing is a named counter with the first place it was seen; nothing is lost in silence.
- * Thread-safety: tbp_ledger_count may be called from many threads; the sums of events belong to one thread, and
- * tbp_ledger_add folds several ledgers together.
+ * always holds. Every odd thing is a named counter with the first place it was seen; nothing is
+ * lost in silence. Thread-safety: tbp_ledger_count may be called from many threads; the sums of
+ * events belong to one thread, and tbp_ledger_add folds several ledgers together.
  */
 #ifndef TBP_CONVERT_MODEL_LEDGER_H
 #define TBP_CONVERT_MODEL_LEDGER_H
@@ -12,31 +12,37 @@
 #include "base/status.h"
 
 /* X(enum suffix, key, what it means in words, is it a loss) */
-#define TBP_LEDGER_COUNTERS(X)                                                                                         \
-    X(BAD_WIRE, "bad_wire", "messages cut short at bytes that are no protobuf", 1)                                     \
-    X(TRUNCATED, "truncated", "values which run past the end of their message", 1)                                     \
-    X(EVENT_DROPPED, "event_dropped", "events that could not be read", 1)                                              \
-    X(STAT_DROPPED, "stat_dropped", "stats that could not be read", 1)                                                 \
-    X(INVALID_UTF8, "invalid_utf8", "texts that are not UTF-8 (shown with replacement characters)", 0)                 \
-    X(DANGLING_EVENT_ID, "dangling_event_id", "events whose name is not in the file", 0)                               \
-    X(DANGLING_STAT_ID, "dangling_stat_id", "stats whose name is not in the file", 0)                                  \
-    X(DANGLING_REF, "dangling_ref", "text references that point to nothing", 0)                                        \
-    X(UNKNOWN_FIELD, "unknown_field", "fields of a newer or foreign schema", 0)                                        \
-    X(NEGATIVE_TIME, "negative_time", "events that begin before time zero or last less than nothing", 0)               \
-    X(TIME_OVERFLOW, "time_overflow", "events whose end does not fit 64 bits of picoseconds", 0)                       \
-    X(DUPLICATE_ID, "duplicate_id", "metadata given twice (the last one counts)", 0)                                   \
-    X(DUPLICATE_PLANE, "duplicate_plane", "planes with a name that an earlier plane has", 0)                           \
-    X(GZIP_DAMAGED, "gzip_damaged", "compressed input cut or damaged", 1)                                              \
-    X(VIEW_CAP, "view_cap", "events left out of the trace view by its event limit", 1)                                 \
-    X(WRITE_CAP, "write_cap", "short host events left out of the xplane written, which must stay below 2 GiB", 1)      \
-    X(REPAIR_STEP_NUM, "repair_step_num", "repair: steps taken from step_num without _r", 0)                           \
-    X(REPAIR_LEVEL_0, "repair_level_0", "repair: kernel op taken from stat 'level 0'", 0)                              \
-    X(REPAIR_SHM, "repair_shm", "repair: shared memory taken from 'shm:'", 0)                                          \
-    X(REPAIR_VENDOR, "repair_vendor", "repair: missing device vendor taken as Nvidia", 0)                              \
-    X(REPAIR_UNSIGNED, "repair_unsigned", "repair: unsigned number read where signed was expected", 0)                 \
-    X(REPAIR_HLO_TEXT, "repair_hlo_text", "repair: op taken from the kernel where the program text is missing", 0)     \
-    X(REPAIR_SUBPROCESS, "repair_subprocess", "repair: host plane of a subprocess shown and counted", 0)               \
-    X(REPAIR_SUB_NS, "repair_sub_ns", "repair: events shorter than a nanosecond kept", 0)                              \
+#define TBP_LEDGER_COUNTERS(X)                                                                     \
+    X(BAD_WIRE, "bad_wire", "messages cut short at bytes that are no protobuf", 1)                 \
+    X(TRUNCATED, "truncated", "values which run past the end of their message", 1)                 \
+    X(EVENT_DROPPED, "event_dropped", "events that could not be read", 1)                          \
+    X(STAT_DROPPED, "stat_dropped", "stats that could not be read", 1)                             \
+    X(INVALID_UTF8, "invalid_utf8",                                                                \
+      "texts that are not UTF-8 (shown with replacement characters)", 0)                           \
+    X(DANGLING_EVENT_ID, "dangling_event_id", "events whose name is not in the file", 0)           \
+    X(DANGLING_STAT_ID, "dangling_stat_id", "stats whose name is not in the file", 0)              \
+    X(DANGLING_REF, "dangling_ref", "text references that point to nothing", 0)                    \
+    X(UNKNOWN_FIELD, "unknown_field", "fields of a newer or foreign schema", 0)                    \
+    X(NEGATIVE_TIME, "negative_time",                                                              \
+      "events that begin before time zero or last less than nothing", 0)                           \
+    X(TIME_OVERFLOW, "time_overflow", "events whose end does not fit 64 bits of picoseconds", 0)   \
+    X(DUPLICATE_ID, "duplicate_id", "metadata given twice (the last one counts)", 0)               \
+    X(DUPLICATE_PLANE, "duplicate_plane", "planes with a name that an earlier plane has", 0)       \
+    X(GZIP_DAMAGED, "gzip_damaged", "compressed input cut or damaged", 1)                          \
+    X(VIEW_CAP, "view_cap", "events left out of the trace view by its event limit", 1)             \
+    X(WRITE_CAP, "write_cap",                                                                      \
+      "short host events left out of the xplane written, which must stay below 2 GiB", 1)          \
+    X(REPAIR_STEP_NUM, "repair_step_num", "repair: steps taken from step_num without _r", 0)       \
+    X(REPAIR_LEVEL_0, "repair_level_0", "repair: kernel op taken from stat 'level 0'", 0)          \
+    X(REPAIR_SHM, "repair_shm", "repair: shared memory taken from 'shm:'", 0)                      \
+    X(REPAIR_VENDOR, "repair_vendor", "repair: missing device vendor taken as Nvidia", 0)          \
+    X(REPAIR_UNSIGNED, "repair_unsigned",                                                          \
+      "repair: unsigned number read where signed was expected", 0)                                 \
+    X(REPAIR_HLO_TEXT, "repair_hlo_text",                                                          \
+      "repair: op taken from the kernel where the program text is missing", 0)                     \
+    X(REPAIR_SUBPROCESS, "repair_subprocess",                                                      \
+      "repair: host plane of a subprocess shown and counted", 0)                                   \
+    X(REPAIR_SUB_NS, "repair_sub_ns", "repair: events shorter than a nanosecond kept", 0)          \
     X(REPAIR_EPOCH, "repair_epoch", "repair: epoch timestamps moved to the start of the trace", 0)
 
 enum tbp_ledger_key {
@@ -49,12 +55,14 @@ enum tbp_ledger_key {
 struct tbp_ledger {
     uint64_t events_read, events_emitted, events_merged, events_quarantined, events_dropped;
     uint64_t count[TBP_LEDGER_KEYS];
-    uint64_t first_offset[TBP_LEDGER_KEYS]; /* byte offset in the (inflated) input; TBP_NO_OFFSET if count is 0 or unknown */
+    uint64_t first_offset[TBP_LEDGER_KEYS]; /* byte offset in the (inflated) input; TBP_NO_OFFSET if
+                                               count is 0 or unknown */
 };
 
 void tbp_ledger_init(struct tbp_ledger *l);
 void tbp_ledger_count(struct tbp_ledger *l, enum tbp_ledger_key key, uint64_t n, uint64_t offset);
-void tbp_ledger_add(struct tbp_ledger *into, const struct tbp_ledger *from); /* sums, smallest offsets */
+void tbp_ledger_add(struct tbp_ledger *into,
+                    const struct tbp_ledger *from); /* sums, smallest offsets */
 bool tbp_ledger_has_loss(const struct tbp_ledger *l);
 bool tbp_ledger_is_clean(const struct tbp_ledger *l); /* every counter is 0 */
 const char *tbp_ledger_name(enum tbp_ledger_key key);

@@ -143,7 +143,8 @@ bool tbp_event_is_eager(const struct tbp_line *l, size_t i) {
     if (l->ev.flags[i] & TBP_EVENT_EAGER_SET)
         return l->ev.flags[i] & TBP_EVENT_EAGER;
     struct tbp_stat st;
-    return (l->ev.has[i] & TBP_HAS_IS_EAGER) && tbp_event_stat(l, i, TBP_STAT_IS_EAGER, &st) && tbp_stat_b(&st);
+    return (l->ev.has[i] & TBP_HAS_IS_EAGER) && tbp_event_stat(l, i, TBP_STAT_IS_EAGER, &st) &&
+           tbp_stat_b(&st);
 }
 
 int64_t tbp_event_occurrences(const struct tbp_line *l, size_t i) {

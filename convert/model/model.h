@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The run model: one host of a profile as planes, lines and columns of events. Readers fill it through
- * convert/model/builder.h or (xplane) directly; analyses read it and annotate the columns that are theirs.
+ * The run model: one host of a profile as planes, lines and columns of events. Readers fill it
+ * through convert/model/builder.h or (xplane) directly; analyses read it and annotate the columns
+ * that are theirs.
  *
  *     host ─ planes ─ lines ─ events: start_ps[], dur_ps[], meta[], body[], has[], group[], flags[]
  *                   ├ metas: names of events (index = column `meta`)
  *                   └ stat_metas: names of stats
  *
- * Times: unsigned picoseconds modulo 2^64; start = line.timestamp_ns*1000 + offset_ps. 37 bytes per event.
- * Stats stay undecoded: an event's `body` is where its XEvent message lies (length-prefixed, relative to line->base);
- * convert/model/stats.h walks it. Whatever the source format, stats are XStat wire bytes.
- * Ownership: the host's arena and its input own everything; text views point into either. Columns may be given back
- * early (tbp_host_release_events), names and metadata stay until tbp_host_release.
- * Order is file order everywhere: planes, lines, events, metadata.
- * Thread-safety: read-only use from many threads; annotation by one analysis at a time (analyze/session.h locks).
+ * Times: unsigned picoseconds modulo 2^64; start = line.timestamp_ns*1000 + offset_ps. 37 bytes per
+ * event. Stats stay undecoded: an event's `body` is where its XEvent message lies (length-prefixed,
+ * relative to line->base); convert/model/stats.h walks it. Whatever the source format, stats are
+ * XStat wire bytes. Ownership: the host's arena and its input own everything; text views point into
+ * either. Columns may be given back early (tbp_host_release_events), names and metadata stay until
+ * tbp_host_release. Order is file order everywhere: planes, lines, events, metadata. Thread-safety:
+ * read-only use from many threads; annotation by one analysis at a time (analyze/session.h locks).
  */
 #ifndef TBP_CONVERT_MODEL_MODEL_H
 #define TBP_CONVERT_MODEL_MODEL_H
@@ -24,9 +25,11 @@
 #include "convert/model/ledger.h"
 #include "schemas/names.h"
 
-/* Presence of well-known stats on an event, column `has`, so that analyses skip events without looking at bytes. */
+/* Presence of well-known stats on an event, column `has`, so that analyses skip events without
+ * looking at bytes. */
 enum tbp_has {
-    TBP_HAS_GROUP = 1u << 0,        /* group_id (any type; column `group` holds its I value) or group computed */
+    TBP_HAS_GROUP =
+        1u << 0, /* group_id (any type; column `group` holds its I value) or group computed */
     TBP_HAS_CORRELATION = 1u << 1,  /* correlation_id */
     TBP_HAS_TF_OP = 1u << 2,        /* tf_op */
     TBP_HAS_LEVEL_0 = 1u << 3,      /* "level 0" */
@@ -48,21 +51,25 @@ enum tbp_has {
     TBP_HAS_IS_FUNC = 1u << 19,     /* is_func */
     TBP_HAS_GRAPH_TYPE = 1u << 20,  /* graph_type */
     TBP_HAS_DEVICE_ID = 1u << 21,   /* device_id */
-    TBP_HAS_RUN = 1u << 22,         /* run_id, queue_id, request_id, queue_addr: links of TPU systems */
-    TBP_HAS_STATS = 1u << 30,       /* any stat at all */
+    TBP_HAS_RUN = 1u << 22,   /* run_id, queue_id, request_id, queue_addr: links of TPU systems */
+    TBP_HAS_STATS = 1u << 30, /* any stat at all */
     TBP_HAS_OCCURRENCES = 1u << 31, /* num_occurrences instead of an offset: aggregated event */
 };
 
 /* Annotations made by analyze/grouping (column `flags`). */
 enum tbp_event_flag {
-    TBP_EVENT_GROUPED = 1u << 0,   /* group was computed here: it replaces a group_id stat of the file */
+    TBP_EVENT_GROUPED =
+        1u << 0, /* group was computed here: it replaces a group_id stat of the file */
     TBP_EVENT_EAGER_SET = 1u << 1, /* is_eager was computed here … */
     TBP_EVENT_EAGER = 1u << 2,     /* … and is 1 */
-    TBP_EVENT_STEP_NAMED = 1u << 3,/* carries the computed stat step_name = tbp_host_group_name(group) */
-    TBP_EVENT_MADE = 1u << 4,      /* not in the file (threadpool region, derived line); body may be absent */
-    TBP_EVENT_INHERITED = 1u << 5, /* GPU event that took the group before it (appended, not replaced) */
+    TBP_EVENT_STEP_NAMED =
+        1u << 3, /* carries the computed stat step_name = tbp_host_group_name(group) */
+    TBP_EVENT_MADE =
+        1u << 4, /* not in the file (threadpool region, derived line); body may be absent */
+    TBP_EVENT_INHERITED =
+        1u << 5, /* GPU event that took the group before it (appended, not replaced) */
 };
-#define TBP_NO_BODY UINT64_MAX
+#define TBP_NO_BODY    UINT64_MAX
 #define TBP_GROUP_WIDE INT32_MIN /* group does not fit the column: decode the stat */
 
 struct tbp_events {
@@ -124,7 +131,7 @@ struct tbp_plane {
     size_t index; /* in host->planes */
     struct tbp_host *host;
     bool is_first_of_name;
-    bool made_metas; /* entries were added behind those of the file */
+    bool made_metas;                     /* entries were added behind those of the file */
     uint8_t has_stat_key[TBP_STAT_KEYS]; /* 1: some stat_meta has this key */
 };
 
@@ -139,9 +146,10 @@ struct tbp_group_link {
 };
 
 struct tbp_host {
-    struct tbp_str name;       /* of the file: "<host>" of <host>.xplane.pb */
-    struct tbp_str path;       /* for messages */
-    struct tbp_str *hostnames; /* XSpace.hostnames; label of the run environment: first, else "localhost" */
+    struct tbp_str name; /* of the file: "<host>" of <host>.xplane.pb */
+    struct tbp_str path; /* for messages */
+    struct tbp_str
+        *hostnames; /* XSpace.hostnames; label of the run environment: first, else "localhost" */
     struct tbp_str *errors, *warnings;
     size_t n_hostnames, n_errors, n_warnings;
     struct tbp_plane *planes;
@@ -152,8 +160,8 @@ struct tbp_host {
     size_t n_group_links;
     bool was_grouped; /* the file came with groups: nothing was computed */
     struct tbp_ledger ledger;
-    struct tbp_arena arena;  /* names, tables of metadata */
-    struct tbp_arena columns;/* event columns */
+    struct tbp_arena arena;   /* names, tables of metadata */
+    struct tbp_arena columns; /* event columns */
     struct tbp_input input;
     uint64_t size_bytes; /* of the (inflated) input */
 };
@@ -181,7 +189,8 @@ static inline uint32_t tbp_plane_meta_index(const struct tbp_plane *p, int64_t i
 static inline uint32_t tbp_plane_stat_meta_index(const struct tbp_plane *p, int64_t id) {
     return tbp_id_index_get(&p->stat_meta_by_id, id);
 }
-/* Index setup for about n ids, then entries one by one; returns false if the id was there (it is overwritten). */
+/* Index setup for about n ids, then entries one by one; returns false if the id was there (it is
+ * overwritten). */
 void tbp_id_index_init(struct tbp_id_index *x, size_t n, struct tbp_arena *a);
 bool tbp_id_index_put(struct tbp_id_index *x, int64_t id, uint32_t index);
 static inline bool tbp_plane_has_stat(const struct tbp_plane *p, enum tbp_stat_key key) {

@@ -12,7 +12,8 @@ static struct tbp_wire body_of(const struct tbp_line *l, size_t i) {
         return tbp_wire_of(nothing, 0);
     struct tbp_wire w = {l->base + l->ev.body[i], l->base + l->base_size};
     uint64_t n = 0;
-    if (tbp_wire_varint(&w, &n) || n > (uint64_t)(w.end - w.at)) /* only if the file changed under us */
+    if (tbp_wire_varint(&w, &n) ||
+        n > (uint64_t)(w.end - w.at)) /* only if the file changed under us */
         return tbp_wire_of(nothing, 0);
     return tbp_wire_of(w.at, n);
 }
@@ -25,7 +26,8 @@ struct tbp_stat_iter tbp_stat_iter_meta(const struct tbp_plane *p, const struct 
     return (struct tbp_stat_iter){tbp_wire_of(m->wire.p, m->wire.n), p, TBP_XEVENTMETA_STATS};
 }
 
-static void take_value(const struct tbp_plane *p, const struct tbp_wire_field *f, struct tbp_stat *out) {
+static void take_value(const struct tbp_plane *p, const struct tbp_wire_field *f,
+                       struct tbp_stat *out) {
     if (f->number == TBP_XSTAT_METADATA_ID && f->type == TBP_WIRE_VARINT) {
         out->meta = &p->stat_metas[tbp_plane_stat_meta_index(p, (int64_t)f->value)];
     } else if (f->number == TBP_XSTAT_DOUBLE && f->type == TBP_WIRE_FIXED64) {
@@ -37,7 +39,8 @@ static void take_value(const struct tbp_plane *p, const struct tbp_wire_field *f
     } else if (f->number == TBP_XSTAT_INT64 && f->type == TBP_WIRE_VARINT) {
         out->type = TBP_STAT_INT64;
         out->i = (int64_t)f->value;
-    } else if ((f->number == TBP_XSTAT_STR || f->number == TBP_XSTAT_BYTES) && f->type == TBP_WIRE_BYTES) {
+    } else if ((f->number == TBP_XSTAT_STR || f->number == TBP_XSTAT_BYTES) &&
+               f->type == TBP_WIRE_BYTES) {
         out->type = f->number == TBP_XSTAT_STR ? TBP_STAT_STR : TBP_STAT_BYTES;
         out->s = tbp_wire_str(f->bytes);
     } else if (f->number == TBP_XSTAT_REF && f->type == TBP_WIRE_VARINT) {
@@ -58,13 +61,14 @@ bool tbp_stat_decode(const struct tbp_plane *p, struct tbp_wire w, struct tbp_st
 bool tbp_stat_next(struct tbp_stat_iter *it, struct tbp_stat *out) {
     struct tbp_wire_field f;
     while (tbp_wire_next(&it->w, &f) > 0)
-        if (f.number == it->field && f.type == TBP_WIRE_BYTES && tbp_stat_decode(it->plane, f.bytes, out))
+        if (f.number == it->field && f.type == TBP_WIRE_BYTES &&
+            tbp_stat_decode(it->plane, f.bytes, out))
             return true;
     return false;
 }
 
-/* True if the first field of the message is its id (where every writer puts it) and names another stat; a later id
- * would replace it, but no writer gives two. */
+/* True if the first field of the message is its id (where every writer puts it) and names another
+ * stat; a later id would replace it, but no writer gives two. */
 static bool is_other(const struct tbp_plane *p, struct tbp_wire w, enum tbp_stat_key key) {
     uint64_t id;
     if (w.at == w.end || *w.at++ != TBP_XSTAT_METADATA_ID << 3 || tbp_wire_varint(&w, &id))
@@ -85,24 +89,28 @@ static bool find(struct tbp_stat_iter it, enum tbp_stat_key key, struct tbp_stat
     return false;
 }
 
-bool tbp_event_stat(const struct tbp_line *l, size_t i, enum tbp_stat_key key, struct tbp_stat *out) {
+bool tbp_event_stat(const struct tbp_line *l, size_t i, enum tbp_stat_key key,
+                    struct tbp_stat *out) {
     return find(tbp_stat_iter_event(l, i), key, out);
 }
 
-bool tbp_meta_stat(const struct tbp_plane *p, const struct tbp_meta *m, enum tbp_stat_key key, struct tbp_stat *out) {
+bool tbp_meta_stat(const struct tbp_plane *p, const struct tbp_meta *m, enum tbp_stat_key key,
+                   struct tbp_stat *out) {
     return m->has_stats && find(tbp_stat_iter_meta(p, m), key, out);
 }
 
 bool tbp_plane_stat(const struct tbp_plane *p, enum tbp_stat_key key, struct tbp_stat *out) {
     for (size_t i = 0; i < p->n_stats; i++)
-        if (tbp_stat_decode(p, tbp_wire_of(p->stats[i].p, p->stats[i].n), out) && out->meta->key == key)
+        if (tbp_stat_decode(p, tbp_wire_of(p->stats[i].p, p->stats[i].n), out) &&
+            out->meta->key == key)
             return true;
     return false;
 }
 
 bool tbp_plane_stat_named(const struct tbp_plane *p, const char *name, struct tbp_stat *out) {
     for (size_t i = 0; i < p->n_stats; i++)
-        if (tbp_stat_decode(p, tbp_wire_of(p->stats[i].p, p->stats[i].n), out) && tbp_str_is(out->meta->name, name))
+        if (tbp_stat_decode(p, tbp_wire_of(p->stats[i].p, p->stats[i].n), out) &&
+            tbp_str_is(out->meta->name, name))
             return true;
     return false;
 }

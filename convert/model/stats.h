@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Walking and looking up stats of events, metadata entries and planes; decoded on demand from wire bytes.
+ * Walking and looking up stats of events, metadata entries and planes; decoded on demand from wire
+ * bytes.
  *
  *     struct tbp_stat_iter it = tbp_stat_iter_event(line, i);
  *     for (struct tbp_stat st; tbp_stat_next(&it, &st);) …
  *
- * The event iterator yields the file's stats in order. Stats computed by grouping (group_id, is_eager, step_name) are
- * *not* yielded; use the accessors of model.h and the flags column.
- * Accessors never convert (spec: I, U, IU, D, S, B): asking for another member than the stored one yields 0 or "".
- * Pure, thread-safe. Damaged bytes end the walk (they were counted when the line was read).
+ * The event iterator yields the file's stats in order. Stats computed by grouping (group_id,
+ * is_eager, step_name) are *not* yielded; use the accessors of model.h and the flags column.
+ * Accessors never convert (spec: I, U, IU, D, S, B): asking for another member than the stored one
+ * yields 0 or "". Pure, thread-safe. Damaged bytes end the walk (they were counted when the line
+ * was read).
  */
 #ifndef TBP_CONVERT_MODEL_STATS_H
 #define TBP_CONVERT_MODEL_STATS_H
@@ -50,20 +52,30 @@ bool tbp_stat_next(struct tbp_stat_iter *it, struct tbp_stat *out);
 bool tbp_stat_decode(const struct tbp_plane *p, struct tbp_wire w, struct tbp_stat *out);
 
 /* First stat with this key on the event / metadata entry / plane. */
-bool tbp_event_stat(const struct tbp_line *l, size_t i, enum tbp_stat_key key, struct tbp_stat *out);
-bool tbp_meta_stat(const struct tbp_plane *p, const struct tbp_meta *m, enum tbp_stat_key key, struct tbp_stat *out);
+bool tbp_event_stat(const struct tbp_line *l, size_t i, enum tbp_stat_key key,
+                    struct tbp_stat *out);
+bool tbp_meta_stat(const struct tbp_plane *p, const struct tbp_meta *m, enum tbp_stat_key key,
+                   struct tbp_stat *out);
 bool tbp_plane_stat(const struct tbp_plane *p, enum tbp_stat_key key, struct tbp_stat *out);
 bool tbp_plane_stat_named(const struct tbp_plane *p, const char *name, struct tbp_stat *out);
 
-static inline int64_t tbp_stat_i(const struct tbp_stat *s) { return s->type == TBP_STAT_INT64 ? s->i : 0; }
-static inline uint64_t tbp_stat_u(const struct tbp_stat *s) { return s->type == TBP_STAT_UINT64 ? s->u : 0; }
+static inline int64_t tbp_stat_i(const struct tbp_stat *s) {
+    return s->type == TBP_STAT_INT64 ? s->i : 0;
+}
+static inline uint64_t tbp_stat_u(const struct tbp_stat *s) {
+    return s->type == TBP_STAT_UINT64 ? s->u : 0;
+}
 static inline uint64_t tbp_stat_iu(const struct tbp_stat *s) {
     return s->type == TBP_STAT_UINT64 ? s->u : (uint64_t)tbp_stat_i(s);
 }
-static inline double tbp_stat_d(const struct tbp_stat *s) { return s->type == TBP_STAT_DOUBLE ? s->d : 0.0; }
+static inline double tbp_stat_d(const struct tbp_stat *s) {
+    return s->type == TBP_STAT_DOUBLE ? s->d : 0.0;
+}
 static inline struct tbp_str tbp_stat_s(const struct tbp_stat *s) {
     return s->type == TBP_STAT_STR || s->type == TBP_STAT_REF ? s->s : TBP_STR_NONE;
 }
-static inline bool tbp_stat_b(const struct tbp_stat *s) { return tbp_stat_i(s) != 0; }
+static inline bool tbp_stat_b(const struct tbp_stat *s) {
+    return tbp_stat_i(s) != 0;
+}
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reader of XSpace (xplane.pb). Three steps: (1) the planes are indexed, metadata first, since names and stat keys are
- * needed to read events but usually stand behind them; (2) lines are counted and (3) read into exact columns, both in
- * parallel over lines. Stats stay where they are; only their presence is noted (column `has`).
+ * Reader of XSpace (xplane.pb). Three steps: (1) the planes are indexed, metadata first, since
+ * names and stat keys are needed to read events but usually stand behind them; (2) lines are
+ * counted and (3) read into exact columns, both in parallel over lines. Stats stay where they are;
+ * only their presence is noted (column `has`).
  *
  * Budget: 40 ns per event on one thread; guarded by tests/bench.
  * Source of the format: reference plugin_contract 6.1; field numbers in schemas/xplane_fields.h.
@@ -36,9 +37,14 @@ struct reading {
     pthread_mutex_t lock; /* host->ledger during parallel steps */
 };
 
-static struct tbp_walk walk_of(struct reading *r, struct tbp_wire w, const struct tbp_shape *shape, bool is_cut) {
-    return (struct tbp_walk){.w = w, .shape = shape, .file = r->file, .ledger = &r->host->ledger,
-                             .budget = &r->budget, .is_cut = is_cut};
+static struct tbp_walk walk_of(struct reading *r, struct tbp_wire w, const struct tbp_shape *shape,
+                               bool is_cut) {
+    return (struct tbp_walk){.w = w,
+                             .shape = shape,
+                             .file = r->file,
+                             .ledger = &r->host->ledger,
+                             .budget = &r->budget,
+                             .is_cut = is_cut};
 }
 
 static uint64_t offset_in(const struct reading *r, const void *p) {
@@ -71,8 +77,10 @@ static const uint8_t *end_of_cut_line(struct reading *r, struct tbp_wire w) {
     return stop;
 }
 
-/* Walks the plane once to know how much it has; returns where its bytes end (earlier than told if they are damaged). */
-static const uint8_t *count_plane(struct reading *r, const struct plane_span *span, struct counts *c) {
+/* Walks the plane once to know how much it has; returns where its bytes end (earlier than told if
+ * they are damaged). */
+static const uint8_t *count_plane(struct reading *r, const struct plane_span *span,
+                                  struct counts *c) {
     struct tbp_ledger unused;
     tbp_ledger_init(&unused);
     struct tbp_walk walk = walk_of(r, span->w, &tbp_shape_xplane, span->is_cut);
@@ -104,7 +112,8 @@ static void map_entry(struct tbp_wire w, int64_t *key, struct tbp_wire *body) {
 }
 
 /* Place for an entry with this id: its old one if given twice (the last counts), else a new one. */
-static uint32_t entry_place(struct reading *r, struct tbp_id_index *index, int64_t id, size_t *n, const void *at) {
+static uint32_t entry_place(struct reading *r, struct tbp_id_index *index, int64_t id, size_t *n,
+                            const void *at) {
     uint32_t old = tbp_id_index_get(index, id);
     if (old) {
         tbp_ledger_count(&r->host->ledger, TBP_LEDGER_DUPLICATE_ID, 1, offset_in(r, at));
@@ -155,13 +164,17 @@ static void add_stat_meta(struct reading *r, struct tbp_plane *p, struct tbp_wir
 
 static void add_line(struct reading *r, struct tbp_plane *p, struct tbp_wire w, bool is_cut) {
     struct tbp_line *l = &p->lines[p->n_lines];
-    *l = (struct tbp_line){.name = TBP_STR_NONE, .display_name = TBP_STR_NONE, .plane = p, .metas = p->metas,
-                           .base = w.at, .base_size = (size_t)(w.end - w.at)};
+    *l = (struct tbp_line){.name = TBP_STR_NONE,
+                           .display_name = TBP_STR_NONE,
+                           .plane = p,
+                           .metas = p->metas,
+                           .base = w.at,
+                           .base_size = (size_t)(w.end - w.at)};
     *tbp_vec_push(&r->lines) = (struct pending_line){p->index, p->n_lines++, w, 0, is_cut};
 }
 
-static void add_plane_field(struct reading *r, struct tbp_plane *p, const struct tbp_wire_field *f, bool is_cut,
-                            struct tbp_walk *walk) {
+static void add_plane_field(struct reading *r, struct tbp_plane *p, const struct tbp_wire_field *f,
+                            bool is_cut, struct tbp_walk *walk) {
     struct tbp_wire line = f->bytes;
     switch (f->number) {
     case TBP_XPLANE_ID:
@@ -199,13 +212,15 @@ static void index_plane(struct reading *r, size_t index) {
     p->cap_stat_metas = c.stat_metas + 1;
     p->metas = TBP_NEW_N(&h->arena, struct tbp_meta, p->cap_metas);
     p->stat_metas = TBP_NEW_N(&h->arena, struct tbp_stat_meta, p->cap_stat_metas);
-    p->metas[p->n_metas++] = (struct tbp_meta){.name = TBP_STR_NONE, .display = TBP_STR_NONE, .wire = TBP_STR_NONE};
+    p->metas[p->n_metas++] =
+        (struct tbp_meta){.name = TBP_STR_NONE, .display = TBP_STR_NONE, .wire = TBP_STR_NONE};
     p->stat_metas[p->n_stat_metas++] = (struct tbp_stat_meta){.name = TBP_STR_NONE};
     p->lines = TBP_NEW_N(&h->arena, struct tbp_line, c.lines + 1);
     p->stats = TBP_NEW_N(&h->arena, struct tbp_str, c.stats + 1);
     tbp_id_index_init(&p->meta_by_id, c.metas, &h->arena);
     tbp_id_index_init(&p->stat_meta_by_id, c.stat_metas, &h->arena);
-    struct tbp_walk walk = walk_of(r, r->planes.at[index].w, &tbp_shape_xplane, r->planes.at[index].is_cut);
+    struct tbp_walk walk =
+        walk_of(r, r->planes.at[index].w, &tbp_shape_xplane, r->planes.at[index].is_cut);
     struct tbp_wire_field f;
     bool is_cut;
     while (tbp_walk_next(&walk, &f, &is_cut))
@@ -223,7 +238,8 @@ static void add_text(struct reading *r, struct tbp_str **list, size_t *n, struct
 /* Finds the planes; texts of the space are taken at once. */
 static void index_space(struct reading *r) {
     struct tbp_host *h = r->host;
-    struct tbp_walk walk = walk_of(r, tbp_wire_of(h->input.data, h->input.size), &tbp_shape_xspace, false);
+    struct tbp_walk walk =
+        walk_of(r, tbp_wire_of(h->input.data, h->input.size), &tbp_shape_xspace, false);
     struct tbp_wire_field f;
     bool is_cut;
     while (tbp_walk_next(&walk, &f, &is_cut)) {
@@ -369,7 +385,8 @@ static bool read_stat(struct line_reading *lr, struct tbp_wire w, struct row *ro
     return true;
 }
 
-static void read_event_field(struct line_reading *lr, const struct tbp_wire_field *f, struct row *row) {
+static void read_event_field(struct line_reading *lr, const struct tbp_wire_field *f,
+                             struct row *row) {
     switch (f->number) {
     case TBP_XEVENT_METADATA_ID:
         row->id = (int64_t)f->value;
@@ -398,7 +415,8 @@ static bool read_event(struct line_reading *lr, struct tbp_wire w, struct row *r
     struct tbp_wire_field f;
     int got;
     while ((got = tbp_wire_next(&w, &f)) > 0) {
-        bool known = f.number < TBP_SHAPE_FIELDS && tbp_shape_xevent.type[f.number] == (int8_t)f.type;
+        bool known =
+            f.number < TBP_SHAPE_FIELDS && tbp_shape_xevent.type[f.number] == (int8_t)f.type;
         if (known)
             read_event_field(lr, &f, row);
         else
@@ -407,7 +425,8 @@ static bool read_event(struct line_reading *lr, struct tbp_wire w, struct row *r
     return got == 0;
 }
 
-static void store_event(struct line_reading *lr, size_t k, const struct row *row, const uint8_t *body) {
+static void store_event(struct line_reading *lr, size_t k, const struct row *row,
+                        const uint8_t *body) {
     struct tbp_events *ev = &lr->l->ev;
     uint32_t meta = tbp_plane_meta_index(lr->l->plane, row->id);
     if (!meta)
@@ -425,8 +444,8 @@ static void store_event(struct line_reading *lr, size_t k, const struct row *row
     ev->group[k] = fits ? (int32_t)row->group : TBP_GROUP_WIDE;
 }
 
-/* The length prefix that stands before content: its last byte has no continuation bit, those before it do, and the key
- * byte in front of them has none. */
+/* The length prefix that stands before content: its last byte has no continuation bit, those before
+ * it do, and the key byte in front of them has none. */
 static const uint8_t *prefix_of(const uint8_t *content, const uint8_t *line) {
     const uint8_t *p = content - 1;
     while (p - 1 > line && p[-1] & 0x80)
@@ -511,7 +530,9 @@ static bool holds_nothing(const struct tbp_host *h) {
 }
 
 static int read_xplane(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
-    struct reading r = {.host = host, .file = host->input.data, .budget = 64 * (uint64_t)host->input.size + (1 << 20)};
+    struct reading r = {.host = host,
+                        .file = host->input.data,
+                        .budget = 64 * (uint64_t)host->input.size + (1 << 20)};
     pthread_mutex_init(&r.lock, NULL);
     int status = read_all(&r, pool, err);
     pthread_mutex_destroy(&r.lock);
@@ -523,14 +544,16 @@ static int read_xplane(struct tbp_host *host, struct tbp_pool *pool, struct tbp_
         size_t n = host->path.n < sizeof path - 1 ? host->path.n : sizeof path - 1;
         memcpy(path, host->path.p, n);
         path[n] = 0;
-        status = tbp_fail_at(err, TBP_E_FORMAT, path, host->ledger.first_offset[TBP_LEDGER_BAD_WIRE],
-                             "no plane could be read from this xplane file");
+        status =
+            tbp_fail_at(err, TBP_E_FORMAT, path, host->ledger.first_offset[TBP_LEDGER_BAD_WIRE],
+                        "no plane could be read from this xplane file");
     }
     return status;
 }
 
-/* Begins like the fields of a plane. A newline before text or JSON reads as a plane, too, so the first field inside must
- * be one, and what is nested in it (metadata, stats) must begin with a key, which no text does. */
+/* Begins like the fields of a plane. A newline before text or JSON reads as a plane, too, so the
+ * first field inside must be one, and what is nested in it (metadata, stats) must begin with a key,
+ * which no text does. */
 static bool looks_like_plane(struct tbp_wire plane) {
     enum { FIRST_PRINTABLE = ' ' };
     struct tbp_wire_field f;

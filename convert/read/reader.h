@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a reader of a profile format is. Adding one = a file with a `const struct tbp_reader` and one line in readers.c.
+ * What a reader of a profile format is. Adding one = a file with a `const struct tbp_reader` and
+ * one line in readers.c.
  *
- * probe looks at the first bytes only and answers 0 (not mine) … 100 (certain). read fills an initialised host from
- * host->input (already opened and inflated; host owns it). Damage is counted in host->ledger and survived; read fails
- * only if nothing of use is there.
+ * probe looks at the first bytes only and answers 0 (not mine) … 100 (certain). read fills an
+ * initialised host from host->input (already opened and inflated; host owns it). Damage is counted
+ * in host->ledger and survived; read fails only if nothing of use is there.
  */
 #ifndef TBP_CONVERT_READ_READER_H
 #define TBP_CONVERT_READ_READER_H
@@ -22,12 +23,13 @@ struct tbp_reader {
 extern const struct tbp_reader *const tbp_readers[]; /* readers.c: THE TABLE; NULL-terminated */
 extern const struct tbp_reader tbp_reader_xplane;
 
-/* Opens path, detects the format (or takes `from` if not NULL) and reads it into host, which it initialises. On failure
- * the host is released. */
-int tbp_read_host(struct tbp_host *host, const char *path, struct tbp_str host_name, const char *from,
-                  struct tbp_pool *pool, struct tbp_error *err);
-/* The same from bytes already in memory, which the host owns from now on, also when reading fails. */
-int tbp_read_host_input(struct tbp_host *host, const char *path, struct tbp_str host_name, struct tbp_input *input,
-                        struct tbp_pool *pool, struct tbp_error *err);
+/* Opens path, detects the format (or takes `from` if not NULL) and reads it into host, which it
+ * initialises. On failure the host is released. */
+int tbp_read_host(struct tbp_host *host, const char *path, struct tbp_str host_name,
+                  const char *from, struct tbp_pool *pool, struct tbp_error *err);
+/* The same from bytes already in memory, which the host owns from now on, also when reading fails.
+ */
+int tbp_read_host_input(struct tbp_host *host, const char *path, struct tbp_str host_name,
+                        struct tbp_input *input, struct tbp_pool *pool, struct tbp_error *err);
 
 #endif

@@ -24,7 +24,8 @@ static const struct tbp_reader *by_content(const struct tbp_input *in) {
     const struct tbp_reader *best = NULL;
     int best_score = 0;
     for (size_t i = 0; tbp_readers[i]; i++) {
-        int score = tbp_readers[i]->probe(in->data, in->size < PROBE_BYTES ? in->size : PROBE_BYTES);
+        int score =
+            tbp_readers[i]->probe(in->data, in->size < PROBE_BYTES ? in->size : PROBE_BYTES);
         if (score > best_score) {
             best = tbp_readers[i];
             best_score = score;
@@ -33,8 +34,8 @@ static const struct tbp_reader *by_content(const struct tbp_input *in) {
     return best;
 }
 
-static int read_opened(struct tbp_host *host, const char *path, const char *from, struct tbp_pool *pool,
-                       struct tbp_error *err) {
+static int read_opened(struct tbp_host *host, const char *path, const char *from,
+                       struct tbp_pool *pool, struct tbp_error *err) {
     const struct tbp_reader *reader = from ? by_name(from) : by_content(&host->input);
     if (!reader && from)
         return tbp_fail(err, TBP_E_USAGE, "unknown format '%s' (see `tbprof tools`)", from);
@@ -52,8 +53,8 @@ static void begin_host(struct tbp_host *host, const char *path, struct tbp_str h
     host->path = tbp_arena_str(&host->arena, tbp_str_c(path));
 }
 
-int tbp_read_host(struct tbp_host *host, const char *path, struct tbp_str host_name, const char *from,
-                  struct tbp_pool *pool, struct tbp_error *err) {
+int tbp_read_host(struct tbp_host *host, const char *path, struct tbp_str host_name,
+                  const char *from, struct tbp_pool *pool, struct tbp_error *err) {
     begin_host(host, path, host_name);
     int status = tbp_input_open(&host->input, path, err);
     if (status == TBP_OK)
@@ -63,8 +64,8 @@ int tbp_read_host(struct tbp_host *host, const char *path, struct tbp_str host_n
     return status;
 }
 
-int tbp_read_host_input(struct tbp_host *host, const char *path, struct tbp_str host_name, struct tbp_input *input,
-                        struct tbp_pool *pool, struct tbp_error *err) {
+int tbp_read_host_input(struct tbp_host *host, const char *path, struct tbp_str host_name,
+                        struct tbp_input *input, struct tbp_pool *pool, struct tbp_error *err) {
     begin_host(host, path, host_name);
     host->input = *input;
     *input = (struct tbp_input){0};

@@ -62,7 +62,7 @@ static bool child_starts_at(const struct tbp_walk *walk, const uint8_t *p) {
 /* Moves to the next plausible child; false (and to the end) if there is none. */
 static bool resume(struct tbp_walk *walk) {
     const uint8_t *p = walk->w.at + 1;
-    while (walk->shape->child && p < walk->w.end && *walk->budget > 8) {
+    while (walk->shape->child && p<walk->w.end && * walk->budget> 8) {
         p = memchr(p, walk->shape->child_key, (size_t)(walk->w.end - p));
         if (!p)
             break;
@@ -110,9 +110,11 @@ int tbp_walk_next(struct tbp_walk *walk, struct tbp_wire_field *f, bool *is_cut)
             return 0;
         if (got > 0 && fits(walk->shape, f))
             return 1;
-        bool is_unknown = got > 0 && (f->number >= TBP_SHAPE_FIELDS || walk->shape->type[f->number] == NONE);
+        bool is_unknown =
+            got > 0 && (f->number >= TBP_SHAPE_FIELDS || walk->shape->type[f->number] == NONE);
         if (is_unknown && !walk->is_cut) {
-            tbp_ledger_count(walk->ledger, TBP_LEDGER_UNKNOWN_FIELD, 1, (uint64_t)(start - walk->file));
+            tbp_ledger_count(walk->ledger, TBP_LEDGER_UNKNOWN_FIELD, 1,
+                             (uint64_t)(start - walk->file));
             continue;
         }
         walk->w.at = start;

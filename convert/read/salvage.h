@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Walking the fields of a protobuf message that may be damaged: on damage the walk counts it, and looks for the next
- * place where a wanted nested message starts and looks like one, so that what stands behind the damage is not lost.
- * Work is bounded: the bytes looked at in vain come out of a budget which all walks of one file share.
+ * Walking the fields of a protobuf message that may be damaged: on damage the walk counts it, and
+ * looks for the next place where a wanted nested message starts and looks like one, so that what
+ * stands behind the damage is not lost. Work is bounded: the bytes looked at in vain come out of a
+ * budget which all walks of one file share.
  */
 #ifndef TBP_CONVERT_READ_SALVAGE_H
 #define TBP_CONVERT_READ_SALVAGE_H
@@ -10,13 +11,14 @@
 #include "convert/model/ledger.h"
 #include "schemas/wire.h"
 
-/* Which wire type each field number of a message has: shape->type[number], or -1 for a number it does not know. */
+/* Which wire type each field number of a message has: shape->type[number], or -1 for a number it
+ * does not know. */
 enum { TBP_SHAPE_FIELDS = 12 };
 struct tbp_shape {
     int8_t type[TBP_SHAPE_FIELDS];
     uint8_t child_key;             /* key byte of the nested message worth looking for */
     const struct tbp_shape *child; /* its shape */
-    uint32_t must_have;            /* bit per field number without which it does not look like this message */
+    uint32_t must_have; /* bit per field number without which it does not look like this message */
 };
 
 struct tbp_walk {
@@ -25,15 +27,16 @@ struct tbp_walk {
     const uint8_t *file; /* offsets in the ledger count from here */
     struct tbp_ledger *ledger;
     uint64_t *budget;
-    bool is_cut; /* the message ends where its parent's bytes end, not where its length says */
+    bool is_cut;     /* the message ends where its parent's bytes end, not where its length says */
     uint64_t n_lost; /* children skipped since they could not be read */
-    bool stopped; /* ended early at bytes which cannot belong to it */
+    bool stopped;    /* ended early at bytes which cannot belong to it */
 };
 
-/* 1: f is the next known field; 0: end. Fields of unknown number are counted and skipped. A nested child that runs
- * past the end is handed out cut (f->bytes then ends with the message) with *is_cut set, if it may hold children of its
- * own worth saving; else it is lost and the walk goes on with the next that looks whole. A known number with another
- * wire type ends the walk (stopped; w.at there). */
+/* 1: f is the next known field; 0: end. Fields of unknown number are counted and skipped. A nested
+ * child that runs past the end is handed out cut (f->bytes then ends with the message) with *is_cut
+ * set, if it may hold children of its own worth saving; else it is lost and the walk goes on with
+ * the next that looks whole. A known number with another wire type ends the walk (stopped; w.at
+ * there). */
 int tbp_walk_next(struct tbp_walk *walk, struct tbp_wire_field *f, bool *is_cut);
 
 extern const struct tbp_shape tbp_shape_xspace, tbp_shape_xplane, tbp_shape_xline, tbp_shape_xevent;

@@ -59,12 +59,14 @@
     "by 16-bit Ops to improve performance (if the reduced accuracy is acceptable)."
 
 /* ---- what to do next ---- */
-#define TBP_TEXT_NEXT_SKIP "You may skip the rest of this page."
+#define TBP_TEXT_NEXT_SKIP    "You may skip the rest of this page."
 #define TBP_TEXT_NEXT_SECTION "Look at Section 3 for the breakdown of input time on the host."
 #define TBP_TEXT_NEXT_TF_DATA                                                                      \
-    "Consider using " TBP_ANCHOR("https://www.tensorflow.org/guide/data", "the tf.data API")       \
-    " to enable profiler's host-side analysis for input pipeline. Profiler currently does not "    \
-    "support custom input pipeline (please ignore Section 3 below)."
+    "Consider using " TBP_ANCHOR(                                                                  \
+        "https://www.tensorflow.org/guide/data",                                                   \
+        "the tf.data API") " to enable profiler's host-side analysis for input pipeline. "         \
+                           "Profiler currently does not "                                          \
+                           "support custom input pipeline (please ignore Section 3 below)."
 
 #define TBP_DATASET_DOC "https://www.tensorflow.org/api_docs/python/tf/data/Dataset#"
 #define TBP_RECORD_DOC                                                                             \
@@ -80,8 +82,8 @@
             "interleave cycle_length") ", " TBP_ANCHOR(TBP_RECORD_DOC, "reader buffer_size") ")",  \
         "Reading data from files on demand: you should read data IN ADVANCE using the following "  \
         "tf.data API (" TBP_ANCHOR(TBP_DATASET_DOC "prefetch", "prefetch") ", " TBP_ANCHOR(        \
-            TBP_DATASET_DOC "interleave",                                                          \
-            "interleave") ", " TBP_ANCHOR(TBP_RECORD_DOC, "reader buffer") ")",                    \
+            TBP_DATASET_DOC "interleave", "interleave") ", " TBP_ANCHOR(TBP_RECORD_DOC,            \
+                                                                        "reader buffer") ")",      \
         "Other data reading or processing: you may consider using the " TBP_ANCHOR(                \
             "https://www.tensorflow.org/programmers_guide/datasets",                               \
             "tf.data API") " (if you are not using it now)"

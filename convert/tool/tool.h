@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a tool (a page of the Profile tab) is. Adding one = a file with a `const struct tbp_tool`, one line in tools.c.
+ * What a tool (a page of the Profile tab) is. Adding one = a file with a `const struct tbp_tool`,
+ * one line in tools.c.
  *
- * write streams the body, exactly as the plugin's /data route answers it, into the sink. It asks the session for hosts
- * and tables and keeps nothing.
+ * write streams the body, exactly as the plugin's /data route answers it, into the sink. It asks
+ * the session for hosts and tables and keeps nothing.
  */
 #ifndef TBP_CONVERT_TOOL_TOOL_H
 #define TBP_CONVERT_TOOL_TOOL_H
@@ -37,13 +38,17 @@ struct tbp_tool {
     const char *legacy_name; /* in the older dialect; NULL: the same */
     const char *help;        /* one line */
     unsigned scope;          /* enum tbp_tool_scope bits */
-    const char *file;        /* what `convert` writes beside the xplane: "overview_page.json"; NULL: nothing */
-    bool file_gzip;          /* written as <file>.gz content: the name above carries .gz */
-    const char *pb_file;     /* legacy .pb twin, e.g. "kernel_stats.pb"; NULL: none */
-    /* Tables that the answer for all hosts is made of, NULL-terminated; NULL: it is made of events. */
+    const char
+        *file; /* what `convert` writes beside the xplane: "overview_page.json"; NULL: nothing */
+    bool file_gzip;      /* written as <file>.gz content: the name above carries .gz */
+    const char *pb_file; /* legacy .pb twin, e.g. "kernel_stats.pb"; NULL: none */
+    /* Tables that the answer for all hosts is made of, NULL-terminated; NULL: it is made of events.
+     */
     const struct tbp_analysis *const *needs;
-    int (*write)(struct tbp_session *s, const struct tbp_request *r, struct tbp_sink *out, struct tbp_error *err);
-    int (*write_pb)(struct tbp_session *s, const struct tbp_request *r, struct tbp_sink *out, struct tbp_error *err);
+    int (*write)(struct tbp_session *s, const struct tbp_request *r, struct tbp_sink *out,
+                 struct tbp_error *err);
+    int (*write_pb)(struct tbp_session *s, const struct tbp_request *r, struct tbp_sink *out,
+                    struct tbp_error *err);
 };
 
 extern const struct tbp_tool tbp_tool_overview_page;
@@ -57,14 +62,16 @@ extern const struct tbp_tool tbp_tool_tf_data_bottleneck_analysis;
 extern const struct tbp_tool tbp_tool_trace_viewer_stream;
 extern const struct tbp_tool *const tbp_tools[]; /* tools.c: THE TABLE; NULL-terminated */
 
-/* Before an answer for all hosts: makes the tables of every host that the tool needs, hosts side by side, and gives each
- * host's events back, so that no more hosts than threads are in memory. With one host or without `needs`: nothing. */
+/* Before an answer for all hosts: makes the tables of every host that the tool needs, hosts side by
+ * side, and gives each host's events back, so that no more hosts than threads are in memory. With
+ * one host or without `needs`: nothing. */
 int tbp_tool_prepare_hosts(const struct tbp_tool *t, struct tbp_session *s, struct tbp_error *err);
 
 /* By either name; NULL if unknown. */
 const struct tbp_tool *tbp_tool_find(struct tbp_str name);
 /* Value of a query parameter, or fallback. */
 const char *tbp_request_option(const struct tbp_request *r, const char *key, const char *fallback);
-bool tbp_request_number(const struct tbp_request *r, const char *key, double fallback, double *out); /* false: no number */
+bool tbp_request_number(const struct tbp_request *r, const char *key, double fallback,
+                        double *out); /* false: no number */
 
 #endif

@@ -7,16 +7,11 @@
 #include <string.h>
 
 const struct tbp_tool *const tbp_tools[] = {
-    &tbp_tool_overview_page,
-    &tbp_tool_input_pipeline,
-    &tbp_tool_pod_viewer,
-    &tbp_tool_framework_op_stats,
-    &tbp_tool_kernel_stats,
-    &tbp_tool_memory_profile,
-    &tbp_tool_trace_viewer,
-    &tbp_tool_tf_data_bottleneck_analysis,
-    &tbp_tool_trace_viewer_stream,
-    NULL,
+    &tbp_tool_overview_page,       &tbp_tool_input_pipeline,
+    &tbp_tool_pod_viewer,          &tbp_tool_framework_op_stats,
+    &tbp_tool_kernel_stats,        &tbp_tool_memory_profile,
+    &tbp_tool_trace_viewer,        &tbp_tool_tf_data_bottleneck_analysis,
+    &tbp_tool_trace_viewer_stream, NULL,
 };
 
 const struct tbp_tool *tbp_tool_find(struct tbp_str name) {
@@ -35,7 +30,8 @@ const char *tbp_request_option(const struct tbp_request *r, const char *key, con
     return fallback;
 }
 
-bool tbp_request_number(const struct tbp_request *r, const char *key, double fallback, double *out) {
+bool tbp_request_number(const struct tbp_request *r, const char *key, double fallback,
+                        double *out) {
     const char *text = tbp_request_option(r, key, "");
     *out = fallback;
     return text[0] == 0 || tbp_str_to_double(tbp_str_c(text), out);

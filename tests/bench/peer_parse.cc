@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The peer of the benchmark: a C++ program that only parses an XSpace with libprotobuf into an arena, and counts its
-// events so that nothing is optimised away.
+// The peer of the benchmark: a C++ program that only parses an XSpace with libprotobuf into an
+// arena, and counts its events so that nothing is optimised away.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

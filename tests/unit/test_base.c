@@ -171,7 +171,8 @@ Test(status, text_has_input_offset_and_causes) {
     char text[256];
     tbp_fail_at(&err, TBP_E_TRUNCATED, "a.pb", 17, "varint cut");
     tbp_cause(&err, "while reading plane %d", 3);
-    cr_assert_str_eq(tbp_error_text(&err, text, sizeof text), "a.pb: varint cut at byte 17 (while reading plane 3)");
+    cr_assert_str_eq(tbp_error_text(&err, text, sizeof text),
+                     "a.pb: varint cut at byte 17 (while reading plane 3)");
     cr_assert_str_eq(tbp_error_text(&err, text, 8), "a.pb: v", "cut, never past the buffer");
 }
 
@@ -179,7 +180,8 @@ Test(input, cut_gzip_keeps_what_it_has) {
     /* gzip of 1000 bytes 'a' without its last 8 bytes (crc, size) */
     char path[] = "/tmp/tbprof_test_XXXXXX";
     int fd = mkstemp(path);
-    static const unsigned char head[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 0x4c, 0x04, 0x00};
+    static const unsigned char head[] = {0x1f, 0x8b, 8, 0,    0,    0,    0,
+                                         0,    0,    3, 0x4b, 0x4c, 0x04, 0x00};
     cr_assert_eq(write(fd, head, sizeof head), (ssize_t)sizeof head);
     close(fd);
     struct tbp_input in;

@@ -21,8 +21,8 @@ static void put_map_entry(struct tbp_wire_out *o, uint32_t field, uint64_t id, c
     tbp_wire_end(o, entry);
 }
 
-static void put_event(struct tbp_wire_out *o, uint64_t id, uint64_t offset_ps, uint64_t dur_ps, uint64_t stat,
-                      int64_t value) {
+static void put_event(struct tbp_wire_out *o, uint64_t id, uint64_t offset_ps, uint64_t dur_ps,
+                      uint64_t stat, int64_t value) {
     size_t ev = tbp_wire_begin(o, TBP_XLINE_EVENTS);
     tbp_wire_put_u64(o, TBP_XEVENT_METADATA_ID, id);
     tbp_wire_put_u64(o, TBP_XEVENT_OFFSET_PS, offset_ps);
@@ -36,7 +36,8 @@ static void put_event(struct tbp_wire_out *o, uint64_t id, uint64_t offset_ps, u
     tbp_wire_end(o, ev);
 }
 
-/* A plane with one line of n events (1 ns each, every 10 ns, stat group_id = index), metadata behind the line. */
+/* A plane with one line of n events (1 ns each, every 10 ns, stat group_id = index), metadata
+ * behind the line. */
 static void put_plane(struct tbp_wire_out *o, const char *name, unsigned n) {
     size_t plane = tbp_wire_begin(o, TBP_XSPACE_PLANES);
     tbp_wire_put_str(o, TBP_XPLANE_NAME, tbp_str_c(name));
@@ -173,7 +174,8 @@ Test(read_xplane, every_cut_keeps_the_planes_before_it) {
     tbp_wire_out_release(&o);
 }
 
-/* The length of the middle plane says more than the file has: the plane behind it is still found. */
+/* The length of the middle plane says more than the file has: the plane behind it is still found.
+ */
 Test(read_xplane, planes_behind_a_wrong_length_are_found) {
     struct tbp_wire_out o = {0};
     put_plane(&o, "first", 5);
@@ -185,7 +187,8 @@ Test(read_xplane, planes_behind_a_wrong_length_are_found) {
     cr_assert_eq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
     cr_assert_eq(h.n_planes, 3);
     cr_assert(tbp_str_is(h.planes[2].name, "third"));
-    cr_assert_eq(h.planes[1].lines[0].ev.n, 5, "the plane with the wrong length is read up to the next one");
+    cr_assert_eq(h.planes[1].lines[0].ev.n, 5,
+                 "the plane with the wrong length is read up to the next one");
     cr_assert_eq(h.planes[2].lines[0].ev.n, 5);
     cr_assert(tbp_ledger_has_loss(&h.ledger));
     tbp_host_release(&h);

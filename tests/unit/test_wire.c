@@ -23,7 +23,9 @@ Test(wire, rejects_varint_longer_than_ten_bytes) {
 }
 
 Test(wire, rejects_length_past_the_end) {
-    struct tbp_wire w = tbp_wire_of("\x0a\x05" "abc", 5);
+    struct tbp_wire w = tbp_wire_of("\x0a\x05"
+                                    "abc",
+                                    5);
     struct tbp_wire_field f;
     cr_assert_eq(tbp_wire_next(&w, &f), TBP_E_TRUNCATED);
 }
