@@ -7,5 +7,5 @@ cd "$(dirname "$0")/.."
 mode="--dry-run -Werror"
 [ "${1:-}" = --fix ] && mode=-i
 # shellcheck disable=SC2086  # two words
-find base schemas plugin_data convert cli python_shim tests \( -name '*.c' -o -name '*.h' \) -print0 |
+find base schemas plugin_data convert capture cli python_shim tests \( -name '*.c' -o -name '*.h' \) -print0 |
     xargs -0 clang-format $mode
