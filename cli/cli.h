@@ -25,6 +25,11 @@ enum tbp_exit {
 
 int tbp_exit_code(int status); /* of an enum tbp_code */
 
+/* "s", or nothing after a 1: for counted things. */
+static inline const char *tbp_plural(uint64_t n) {
+    return n == 1 ? "" : "s";
+}
+
 /* Text to standard error, control characters escaped. */
 void tbp_cli_put(const char *text);
 

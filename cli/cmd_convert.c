@@ -3,6 +3,7 @@
  * tbprof convert: profiles in, run folders for TensorBoard out. This file chooses runs, folders and
  * tools and tells what was done; convert_run.c does it.
  */
+#include "base/sort.h"
 #include "cli/commands.h"
 #include "cli/convert_run.h"
 #include "cli/receipt.h"
@@ -10,6 +11,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum for_whom { FOR_NEWEST, FOR_LEGACY, FOR_ALL };
@@ -69,6 +71,7 @@ struct convert {
     struct tbp_pool *pool;
     struct tbp_progress progress;
     struct tbp_json *json; /* NULL without --json */
+    unsigned new_mode;     /* permissions of an ordinary new file */
     bool has_loss;
 };
 
@@ -158,6 +161,19 @@ static int merge_hosts(struct tbp_run *into, const struct tbp_run *from, struct 
     return TBP_OK;
 }
 
+/* Whether an input lies in the folder that is written to. */
+static bool lies_in(const struct tbp_run *run, const char *folder, struct tbp_arena *arena) {
+    struct stat a, b;
+    for (size_t i = 0; i < run->n_hosts && stat(folder, &a) == 0; i++) {
+        const char *slash = strrchr(run->hosts[i].path, '/');
+        size_t n = slash ? (size_t)(slash - run->hosts[i].path) + 1 : 0;
+        const char *above = tbp_arena_printf(arena, "%.*s.", (int)n, run->hosts[i].path);
+        if (stat(above, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+            return true;
+    }
+    return false;
+}
+
 /* Where the run goes, and which folders it gets. */
 static void place_run(const struct convert *c, const struct tbp_run *run,
                       struct tbp_convert_job *job) {
@@ -173,10 +189,11 @@ static void place_run(const struct convert *c, const struct tbp_run *run,
     job->folder = tbp_arena_printf(arena, "%s/plugins/profile/%s", job->logdir, name);
     const char *pages = tbp_arena_printf(arena, "%s_pages", job->folder);
     job->has_xplane = v->for_whom != FOR_LEGACY && !is_in_place;
+    job->is_pages_only = v->for_whom == FOR_LEGACY;
     if (v->for_whom == FOR_ALL)
         job->pages_folder = pages;
     /* in place the xplane is there already and would hide the pages from 2.11.2 to 2.19.0 */
-    if (v->for_whom == FOR_LEGACY && is_in_place)
+    if (v->for_whom == FOR_LEGACY && (is_in_place || lies_in(run, job->folder, arena)))
         job->folder = pages;
 }
 
@@ -194,7 +211,14 @@ static bool is_same_run(const struct convert *c, const struct tbp_run *a, const 
     return strcmp(x.folder, y.folder) == 0;
 }
 
-/* With --run everything is one run; files of one run folder are hosts of one run in any case. */
+static int by_host(const void *a, const void *b, void *ctx) {
+    const struct tbp_run_file *x = a, *y = b;
+    (void)ctx;
+    return tbp_str_cmp(x->host, y->host);
+}
+
+/* With --run everything is one run; files of one run folder are hosts of one run in any case. Hosts
+ * are in order of their names, as they are in the folder that is written. */
 static int unite_runs(struct convert *c, struct tbp_error *err) {
     size_t n = 0;
     int status = TBP_OK;
@@ -209,6 +233,9 @@ static int unite_runs(struct convert *c, struct tbp_error *err) {
             c->runs.list.at[n++] = *r;
     }
     c->runs.list.n = n;
+    for (size_t i = 0; i < n; i++)
+        tbp_sort(c->runs.list.at[i].hosts, c->runs.list.at[i].n_hosts, sizeof(struct tbp_run_file),
+                 by_host, NULL);
     return status;
 }
 
@@ -231,31 +258,35 @@ static int name_runs(struct convert *c, struct tbp_error *err) {
 static void tell_counters(const struct convert *c, const struct tbp_ledger *l) {
     for (int k = 0; k < TBP_LEDGER_KEYS; k++) {
         if (l->count[k])
-            tbp_cli_warn(c->cli, "  %s: %" PRIu64 " %s", tbp_ledger_name((enum tbp_ledger_key)k),
+            tbp_cli_note(c->cli, "  %s %" PRIu64 ": %s", tbp_ledger_name((enum tbp_ledger_key)k),
                          l->count[k], tbp_ledger_help((enum tbp_ledger_key)k));
     }
 }
 
-/* The ledger as one line; under --quiet only if something was lost or odd. */
+/* The ledger as one line; under --quiet only if something was lost or odd, which a repair is not:
+ * it is what the semantics asked for do. */
 static void tell_run(const struct convert *c, const struct tbp_convert_job *job,
                      const struct tbp_convert_result *result) {
     struct tbp_ledger sum;
-    size_t n_files = 0, n_kept = 0;
+    size_t n_files = 0, n_kept = 0, n_removed = 0;
     tbp_ledger_init(&sum);
     for (size_t i = 0; i < result->n_hosts; i++) {
         tbp_ledger_add(&sum, &result->hosts[i].ledger);
         n_files += result->hosts[i].n_files;
         n_kept += result->hosts[i].n_kept;
+        n_removed += result->hosts[i].n_removed;
     }
-    if (c->v->common.quiet && tbp_ledger_is_clean(&sum))
+    if (c->v->common.quiet && tbp_ledger_has_repairs_only(&sum))
         return;
     size_t n_hosts = job->run->n_hosts;
     tbp_cli_put(job->folder);
     fprintf(stderr,
             ": %zu host%s, events read %" PRIu64 " = emitted %" PRIu64 " + merged %" PRIu64
-            " + quarantined %" PRIu64 " + dropped %" PRIu64 "; %zu files written, %zu kept",
-            n_hosts, n_hosts == 1 ? "" : "s", sum.events_read, sum.events_emitted,
-            sum.events_merged, sum.events_quarantined, sum.events_dropped, n_files, n_kept);
+            " + quarantined %" PRIu64 " + dropped %" PRIu64 "; %zu file%s written, %zu kept",
+            n_hosts, tbp_plural(n_hosts), sum.events_read, sum.events_emitted, sum.events_merged,
+            sum.events_quarantined, sum.events_dropped, n_files, tbp_plural(n_files), n_kept);
+    if (n_removed)
+        fprintf(stderr, ", %zu of before removed", n_removed);
     for (int k = 0; k < TBP_LEDGER_KEYS; k++) {
         if (sum.count[k])
             fprintf(stderr, "; %s %" PRIu64, tbp_ledger_name((enum tbp_ledger_key)k), sum.count[k]);
@@ -263,6 +294,24 @@ static void tell_run(const struct convert *c, const struct tbp_convert_job *job,
     fputc('\n', stderr);
     if (c->v->common.verbose)
         tell_counters(c, &sum);
+}
+
+/* Any xplane in a folder hides the pages of all its hosts from the plugins that convert. */
+static void warn_hidden(const struct convert *c, const struct tbp_convert_job *job) {
+    struct tbp_runs there = {0};
+    if (tbp_find_runs(&there, c->cli->arena, job->folder, NULL) == TBP_OK)
+        tbp_cli_warn(c->cli,
+                     "'%s' is there, was not written by tbprof or is of another host, and hides "
+                     "the pages from some plugins: choose another --run, or remove it",
+                     there.list.at[0].hosts[0].path);
+    tbp_runs_release(&there);
+}
+
+static void warn_host(const struct convert *c, const struct tbp_convert_host *h) {
+    tbp_warn_input(c->cli, h->name, h->input_bytes, &h->ledger);
+    if (h->replaced[0])
+        tbp_cli_note(c->cli, "host '%s': replaces what was converted from '%s'", h->name.p,
+                     h->replaced);
 }
 
 /* What the user should know of a run although it was written. */
@@ -276,13 +325,15 @@ static void warn_run(const struct convert *c, const struct tbp_convert_job *job,
         if (!is_host || h->status)
             continue;
         n_pages -= job->has_xplane && n_pages > 0;
-        tbp_warn_input(c->cli, h->name, h->input_bytes, &h->ledger);
-        const char *xplane =
-            tbp_arena_printf(c->cli->arena, "%s/%s.xplane.pb", job->folder, h->name.p);
-        if (c->v->for_whom == FOR_LEGACY && access(xplane, F_OK) == 0)
-            tbp_cli_warn(c->cli, "'%s' is there and hides the pages from some plugins: remove it",
-                         xplane);
+        warn_host(c, h);
     }
+    if (result->left_out)
+        tbp_cli_warn(c->cli,
+                     "'%s' has host '%s', too, which is not converted now: no pages of all hosts "
+                     "together; convert its hosts in one go",
+                     job->folder, result->left_out);
+    if (!status && c->v->for_whom == FOR_LEGACY)
+        warn_hidden(c, job);
     if (!status && c->v->tools.n && n_pages == 0 && !c->v->common.quiet)
         tbp_cli_warn(c->cli, "none of the pages asked for with --tools was written for '%s'",
                      job->folder);
@@ -291,8 +342,13 @@ static void warn_run(const struct convert *c, const struct tbp_convert_job *job,
 static void json_host(struct tbp_json *j, const struct tbp_convert_host *h) {
     tbp_json_lit(j, "{\"host\":");
     tbp_json_str(j, h->name, TBP_JSON_GVIZ);
-    tbp_json_printf(j, ",\"files\":%zu,\"kept\":%u,\"bytes\":", h->n_files, h->n_kept);
+    tbp_json_printf(j, ",\"files\":%zu,\"kept\":%u,\"removed\":%u,\"bytes\":", h->n_files,
+                    h->n_kept, h->n_removed);
     tbp_json_u64(j, h->size_bytes);
+    if (h->replaced[0]) {
+        tbp_json_lit(j, ",\"replaced\":");
+        tbp_json_str(j, tbp_str_c(h->replaced), TBP_JSON_GVIZ);
+    }
     if (h->status) {
         char text[1024];
         tbp_error_text(&h->err, text, sizeof text);
@@ -326,6 +382,7 @@ static int convert_one(struct convert *c, const struct tbp_run *run, struct tbp_
                                   .from = c->v->from,
                                   .is_tool_wanted = c->is_tool_wanted,
                                   .pool = c->pool,
+                                  .new_mode = c->new_mode,
                                   .progress = &c->progress};
     struct tbp_convert_result result;
     place_run(c, run, &job);
@@ -388,7 +445,9 @@ static int convert_with_json(struct convert *c, struct tbp_error *err) {
 
 static int run_convert(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                        struct tbp_error *err) {
-    struct convert c = {.cli = cli, .v = values};
+    mode_t mask = umask(0);
+    umask(mask); /* to ask is to set; no other thread is there yet */
+    struct convert c = {.cli = cli, .v = values, .new_mode = 0666 & ~mask};
     int status = choose_tools(&c, err);
     if (!status && c.v->output && !*c.v->output)
         status = tbp_fail(err, TBP_E_OPTION, "'output' needs the name of a folder, not ''");

@@ -165,8 +165,7 @@ static void tell_text(const struct session *s) {
     size_t n_xplanes = count_files(t, TBP_FILE_XPLANE);
     if (!s->v->common.quiet)
         printf("%s: %zu run%s, %zu xplane%s%s\n", printable(s, t->root), t->runs.n,
-               t->runs.n == 1 ? "" : "s", n_xplanes, n_xplanes == 1 ? "" : "s",
-               installed(&s->doctor));
+               tbp_plural(t->runs.n), n_xplanes, tbp_plural(n_xplanes), installed(&s->doctor));
     for (size_t i = 0; i < s->repairs.n; i++)
         printf("repaired %s: %s: %s\n", s->repairs.at[i].check,
                printable(s, s->repairs.at[i].where), printable(s, s->repairs.at[i].did));
@@ -259,7 +258,7 @@ static int examine(struct session *s, struct tbp_error *err) {
         tell_text(s);
     if (!status && s->n_problems)
         status = tbp_fail(err, TBP_E_FORMAT, "%zu problem%s found in '%s'", s->n_problems,
-                          s->n_problems == 1 ? "" : "s", s->path);
+                          tbp_plural(s->n_problems), s->path);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/receipt.h"
 #include "cli/run_session.h"
+#include "convert/analyze/step_table.h"
 
 #include <inttypes.h>
 #include <unistd.h>
@@ -71,15 +72,16 @@ static double span_ms(const struct span *s) {
 
 static void text_plane(FILE *out, const struct tbp_plane *p) {
     struct span s = plane_span(p);
-    fprintf(out, "    %-28.*s %4zu lines %10" PRIu64 " events  %12.3f ms\n", (int)p->name.n,
-            p->name.p, p->n_lines, s.events, span_ms(&s));
+    fprintf(out, "    %-28.*s %4zu line%-1s %10" PRIu64 " event%-1s  %12.3f ms\n", (int)p->name.n,
+            p->name.p, p->n_lines, tbp_plural(p->n_lines), s.events, tbp_plural(s.events),
+            span_ms(&s));
 }
 
 static void text_host(FILE *out, const struct tbp_host *h) {
     struct span s = host_span(h);
-    fprintf(out, "  host %.*s: %s, %" PRIu64 " bytes, %zu plane%s, %" PRIu64 " events, %.3f ms\n",
-            (int)h->name.n, h->name.p, tbp_host_format(h), h->size_bytes, h->n_planes,
-            h->n_planes == 1 ? "" : "s", s.events, span_ms(&s));
+    fprintf(out, "  host %.*s: %s, %" PRIu64 " byte%s, %zu plane%s, %" PRIu64 " event%s, %.3f ms\n",
+            (int)h->name.n, h->name.p, tbp_host_format(h), h->size_bytes, tbp_plural(h->size_bytes),
+            h->n_planes, tbp_plural(h->n_planes), s.events, tbp_plural(s.events), span_ms(&s));
     for (size_t i = 0; i < h->n_planes; i++)
         text_plane(out, &h->planes[i]);
 }
@@ -89,7 +91,7 @@ static void text_ledger(FILE *out, const struct tbp_ledger *l) {
         enum tbp_ledger_key key = (enum tbp_ledger_key)k;
         if (!l->count[k])
             continue;
-        fprintf(out, "    %s: %" PRIu64 " %s", tbp_ledger_name(key), l->count[k],
+        fprintf(out, "    %s %" PRIu64 ": %s", tbp_ledger_name(key), l->count[k],
                 tbp_ledger_help(key));
         if (l->first_offset[k] != TBP_NO_OFFSET)
             fprintf(out, " (first at byte %" PRIu64 ")", l->first_offset[k]);
@@ -145,7 +147,36 @@ static void json_host(struct tbp_json *j, const struct tbp_host *h) {
     tbp_json_lit(j, "]");
 }
 
-/* First the file as it is, then the steps that grouping finds in it (which may add events). */
+/* Steps as the pages list them, and how many more there are, cut off at both ends of the host. */
+static int show_steps(struct tbp_session *s, uint32_t host, struct tbp_json *j,
+                      struct tbp_error *err) {
+    const struct tbp_step_table *all = tbp_steps(s, host, err);
+    const struct tbp_step_table *rows = all ? tbp_trimmed_steps(s, host, err) : NULL;
+    if (!rows)
+        return err->code;
+    size_t n_cut = all->n_steps - rows->n_steps;
+    if (j) {
+        json_number(j, "steps", rows->n_steps);
+        json_number(j, "incomplete_steps", n_cut);
+        return TBP_OK;
+    }
+    printf("    %zu step%s", rows->n_steps, tbp_plural(rows->n_steps));
+    if (n_cut)
+        printf(", and %zu incomplete at the ends", n_cut);
+    putchar('\n');
+    return TBP_OK;
+}
+
+/* Has everything counted that the pages would tell. */
+static int count_repairs(struct tbp_session *s, uint32_t host, struct tbp_error *err) {
+    for (size_t i = 0; tbp_analyses[i]; i++) {
+        if (tbp_analyses[i]->counts && !tbp_session_table(s, tbp_analyses[i], host, err))
+            return err->code;
+    }
+    return TBP_OK;
+}
+
+/* First the file as it is, then what grouping finds in it (which may add events). */
 static int show_host(struct tbp_session *s, uint32_t host, struct tbp_json *j,
                      struct tbp_error *err) {
     const struct tbp_host *h = tbp_session_raw_host(s, host, err);
@@ -155,14 +186,14 @@ static int show_host(struct tbp_session *s, uint32_t host, struct tbp_json *j,
         json_host(j, h);
     else
         text_host(stdout, h);
-    h = tbp_session_host(s, host, err);
+    int status = show_steps(s, host, j, err);
+    if (!status)
+        status = count_repairs(s, host, err);
+    h = status ? NULL : tbp_session_host(s, host, err);
     if (!h)
         return err->code;
-    if (j)
-        tbp_json_printf(j, ",\"steps\":%zu,\"ledger\":", h->n_groups);
-    else
-        printf("    %zu step%s\n", h->n_groups, h->n_groups == 1 ? "" : "s");
     if (j) {
+        tbp_json_lit(j, ",\"ledger\":");
         tbp_receipt_write_ledger(j, &h->ledger);
         tbp_json_char(j, '}');
     } else {
@@ -183,7 +214,7 @@ static int show_run(const struct tbp_run *run, const struct info_values *v, stru
         tbp_json_str(j, tbp_str_c(run->name), TBP_JSON_GVIZ);
         tbp_json_lit(j, ",\"hosts\":[");
     } else {
-        printf("run %s: %zu host%s\n", run->name, run->n_hosts, run->n_hosts == 1 ? "" : "s");
+        printf("run %s: %zu host%s\n", run->name, run->n_hosts, tbp_plural(run->n_hosts));
     }
     for (uint32_t i = 0; i < run->n_hosts && !status; i++) {
         if (j && i)

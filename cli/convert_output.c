@@ -6,7 +6,8 @@
 
 #include "base/log.h"
 
-#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,9 +43,11 @@ static int tee_finish(struct tbp_sink *base, struct tbp_error *err) {
     return TBP_OK;
 }
 
-static int add_target(struct tbp_outputs *o, const char *folder, struct tbp_error *err) {
+static int add_target(struct tbp_outputs *o, const char *folder, bool is_pages_only,
+                      struct tbp_error *err) {
     struct tbp_output_target *t = &o->targets[o->n_targets++];
     t->folder = folder;
+    t->is_pages_only = is_pages_only;
     t->receipt_path = tbp_arena_printf(&o->arena, "%s/%s.tbprof.json", folder, o->stem);
     tbp_receipt_read(&t->before, &o->arena, t->receipt_path);
     if (t->before.is_foreign)
@@ -54,24 +57,45 @@ static int add_target(struct tbp_outputs *o, const char *folder, struct tbp_erro
     return TBP_OK;
 }
 
-int tbp_outputs_init(struct tbp_outputs *o, const char *stem, const char *folder,
-                     const char *pages_folder, const struct tbp_receipt_facts *facts,
-                     struct tbp_error *err) {
+int tbp_outputs_init(struct tbp_outputs *o, const char *stem, const struct tbp_output_where *where,
+                     const struct tbp_receipt_facts *facts, struct tbp_error *err) {
     memset(o, 0, sizeof *o);
     tbp_arena_init(&o->arena);
+    o->where = where;
     o->stem = stem;
     o->facts = *facts;
-    int status = add_target(o, folder, err);
-    if (!status && pages_folder)
-        status = add_target(o, pages_folder, err);
+    int status = add_target(o, where->folder, where->is_pages_only, err);
+    if (!status && where->pages_folder)
+        status = add_target(o, where->pages_folder, true, err);
     return status;
 }
 
 void tbp_outputs_release(struct tbp_outputs *o) {
+    for (size_t i = 0; i < o->files.n; i++) {
+        for (int k = 0; k < TBP_MAX_TARGETS; k++)
+            tbp_sink_file_free(o->files.at[i].held[k]);
+    }
     for (unsigned k = 0; k < o->n_targets; k++)
         tbp_receipt_release(&o->targets[k].before);
     tbp_vec_release(&o->files);
     tbp_arena_release(&o->arena);
+}
+
+/* Whether the entry `name` of a folder is what an input was named by; other links to the same file
+ * do not matter, since entries are replaced and files never written to. */
+static bool is_input(const struct tbp_outputs *o, const char *folder, struct tbp_str name) {
+    char real[PATH_MAX];
+    if (!realpath(folder, real))
+        return false;
+    struct tbp_str above = tbp_str_c(real);
+    for (const char *const *input = o->where->inputs; *input; input++) {
+        struct tbp_str path = tbp_str_c(*input);
+        size_t slash = tbp_str_rfind(path, '/');
+        if (slash < path.n && tbp_str_eq(tbp_str_sub(path, slash + 1, path.n), name) &&
+            tbp_str_eq(tbp_str_sub(path, 0, slash), above))
+            return true;
+    }
+    return false;
 }
 
 size_t tbp_outputs_plan(struct tbp_outputs *o, const char *suffix, bool first_only) {
@@ -79,13 +103,14 @@ size_t tbp_outputs_plan(struct tbp_outputs *o, const char *suffix, bool first_on
     f.entry.name = tbp_str_c(tbp_arena_printf(&o->arena, "%s.%s", o->stem, suffix));
     for (unsigned k = 0; k < o->n_targets && (k == 0 || !first_only); k++) {
         const struct tbp_output_target *t = &o->targets[k];
-        if (tbp_receipt_owns(&t->before, &o->arena, t->folder, f.entry.name)) {
+        bool is_read = is_input(o, t->folder, f.entry.name);
+        if (!is_read && tbp_receipt_owns(&t->before, &o->arena, t->folder, f.entry.name)) {
             f.path[k] = tbp_arena_printf(&o->arena, "%s/%s", t->folder, f.entry.name.p);
             continue;
         }
         o->n_kept++;
-        tbp_log(TBP_LOG_WARNING, "kept '%s/%s': it was not written by tbprof", t->folder,
-                f.entry.name.p);
+        tbp_log(is_read ? TBP_LOG_INFO : TBP_LOG_WARNING, "kept '%s/%s': it %s", t->folder,
+                f.entry.name.p, is_read ? "is the input" : "was not written by tbprof");
     }
     *tbp_vec_push(&o->files) = f;
     return o->files.n - 1;
@@ -95,21 +120,74 @@ bool tbp_outputs_wants(const struct tbp_outputs *o, size_t i) {
     return o->files.at[i].path[0] || o->files.at[i].path[1];
 }
 
-static bool is_planned(const struct tbp_outputs *o, unsigned target, struct tbp_str name) {
+static const struct tbp_output_file *find_planned(const struct tbp_outputs *o, unsigned target,
+                                                  struct tbp_str name) {
     for (size_t i = 0; i < o->files.n; i++) {
-        if (o->files.at[i].path[target] && tbp_str_eq(o->files.at[i].entry.name, name))
-            return true;
+        const struct tbp_output_file *f = &o->files.at[i];
+        if (f->path[target] && tbp_str_eq(f->entry.name, name))
+            return f;
     }
-    return false;
+    return NULL;
 }
 
-/* Files of the former receipt that this conversion does not touch stay ours. */
+static bool is_xplane(const struct tbp_outputs *o, struct tbp_str name) {
+    static const char ending[] = ".xplane.pb";
+    return name.n == strlen(o->stem) + sizeof ending - 1 && tbp_str_starts(name, o->stem) &&
+           tbp_str_ends(name, ending);
+}
+
+/* Of the former receipt: does the file stay, and stay ours, although this conversion does not write
+ * it? Yes, if it tells of the same input in the same reading. */
+static bool stays(const struct tbp_outputs *o, unsigned target, struct tbp_str name) {
+    const struct tbp_output_target *t = &o->targets[target];
+    if (is_input(o, t->folder, name))
+        return true;
+    return !find_planned(o, target, name) && !(t->is_pages_only && is_xplane(o, name)) &&
+           tbp_receipt_same_source(&t->before.facts, &o->facts);
+}
+
 static void carry_over(const struct tbp_outputs *o, unsigned target, struct tbp_receipt *r) {
     const struct tbp_receipt *before = &o->targets[target].before;
     for (size_t i = 0; i < before->files.n; i++) {
-        if (!is_planned(o, target, before->files.at[i].name))
+        if (stays(o, target, before->files.at[i].name))
             *tbp_vec_push(&r->files) = before->files.at[i];
     }
+}
+
+static void remove_file(struct tbp_outputs *o, const struct tbp_output_target *t,
+                        struct tbp_str name) {
+    const char *path = tbp_arena_printf(&o->arena, "%s/%.*s", t->folder, (int)name.n, name.p);
+    if (tbp_str_find(name, '/') == name.n && !is_input(o, t->folder, name) &&
+        tbp_receipt_owns(&t->before, &o->arena, t->folder, name) && unlink(path) == 0)
+        o->n_removed++;
+}
+
+/* What the former conversion wrote and this one neither writes nor keeps. */
+static void remove_leftovers(struct tbp_outputs *o, unsigned target) {
+    const struct tbp_output_target *t = &o->targets[target];
+    for (size_t i = 0; i < t->before.files.n; i++) {
+        struct tbp_str name = t->before.files.at[i].name;
+        const struct tbp_output_file *f = find_planned(o, target, name);
+        if (!(f && f->is_written) && !stays(o, target, name))
+            remove_file(o, t, name);
+    }
+}
+
+void tbp_outputs_drop(struct tbp_outputs *o) {
+    for (unsigned k = 0; k < o->n_targets; k++) {
+        const struct tbp_output_target *t = &o->targets[k];
+        for (size_t i = 0; i < t->before.files.n; i++)
+            remove_file(o, t, t->before.files.at[i].name);
+        if (t->before.facts.version.n)
+            unlink(t->receipt_path);
+    }
+}
+
+struct tbp_str tbp_outputs_former_input(const struct tbp_outputs *o) {
+    const struct tbp_receipt *before = &o->targets[0].before;
+    bool is_other = before->files.n && (before->facts.input_bytes != o->facts.input_bytes ||
+                                        before->facts.input_crc32 != o->facts.input_crc32);
+    return is_other ? before->facts.input : TBP_STR_NONE;
 }
 
 static int write_receipt(const char *path, const struct tbp_receipt *r,
@@ -144,7 +222,10 @@ static bool is_repetition(const struct tbp_outputs *o, unsigned target) {
     return true;
 }
 
-static int announce_target(struct tbp_outputs *o, unsigned target, struct tbp_error *err) {
+/* The receipt of what is about to appear, so that a kill from here on leaves no strangers. Files of
+ * before that are going to be removed are still in it. */
+static int announce(struct tbp_outputs *o, unsigned target, struct tbp_error *err) {
+    const struct tbp_receipt *before = &o->targets[target].before;
     if (is_repetition(o, target))
         return TBP_OK;
     struct tbp_receipt r = {.facts = o->facts};
@@ -152,16 +233,12 @@ static int announce_target(struct tbp_outputs *o, unsigned target, struct tbp_er
         if (o->files.at[i].path[target])
             *tbp_vec_push(&r.files) = (struct tbp_receipt_file){.name = o->files.at[i].entry.name};
     }
-    carry_over(o, target, &r);
+    for (size_t i = 0; i < before->files.n; i++) {
+        if (!find_planned(o, target, before->files.at[i].name))
+            *tbp_vec_push(&r.files) = before->files.at[i];
+    }
     int status = write_receipt(o->targets[target].receipt_path, &r, NULL, err);
     tbp_receipt_release(&r);
-    return status;
-}
-
-int tbp_outputs_announce(struct tbp_outputs *o, struct tbp_error *err) {
-    int status = TBP_OK;
-    for (unsigned k = 0; k < o->n_targets && !status; k++)
-        status = announce_target(o, k, err);
     return status;
 }
 
@@ -171,6 +248,8 @@ static int open_files(struct tee_sink *t, const struct tbp_output_file *f, struc
         int status = f->path[k] ? tbp_sink_file_new(&t->files[k], f->path[k], err) : TBP_OK;
         if (status)
             return status;
+        if (t->files[k])
+            tbp_sink_file_hold(t->files[k]);
     }
     return TBP_OK;
 }
@@ -198,8 +277,12 @@ int tbp_outputs_write(struct tbp_outputs *o, size_t i, bool gzip, struct tbp_poo
     int status = open_files(&tee, f, err);
     if (!status)
         status = fill(&tee, gzip, pool, fn, ctx, err);
-    for (int k = 0; k < TBP_MAX_TARGETS; k++)
-        tbp_sink_file_free(tee.files[k]);
+    for (int k = 0; k < TBP_MAX_TARGETS; k++) {
+        if (status)
+            tbp_sink_file_free(tee.files[k]);
+        else
+            f->held[k] = tee.files[k];
+    }
     if (status)
         return status;
     f->entry.size_bytes = tee.size_bytes;
@@ -218,19 +301,20 @@ static int write_copy(void *ctx, struct tbp_sink *sink, struct tbp_error *err) {
     return tbp_sink_write(sink, c->bytes, c->n, err);
 }
 
-static bool is_same_file(const char *a, const char *b) {
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+/* A link shares owner and permissions with the input; so it must be like a file of our own. Where
+ * something stands already, the file sink compares and replaces. */
+static bool may_link(const struct tbp_outputs *o, const char *source, const char *path) {
+    struct stat st;
+    return source && access(path, F_OK) != 0 && stat(source, &st) == 0 && S_ISREG(st.st_mode) &&
+           st.st_uid == geteuid() && (st.st_mode & 07777) == o->where->new_mode;
 }
 
 int tbp_outputs_link(struct tbp_outputs *o, size_t i, const char *source, const void *bytes,
                      size_t n, struct tbp_error *err) {
     struct tbp_output_file *f = &o->files.at[i];
     struct copy copy = {bytes, n};
-    /* link() makes the name whole or not at all; where it is taken, the file sink compares and
-     * replaces */
-    if (source && (is_same_file(source, f->path[0]) ||
-                   linkat(AT_FDCWD, source, AT_FDCWD, f->path[0], AT_SYMLINK_FOLLOW) == 0)) {
+    if (may_link(o, source, f->path[0]) &&
+        tbp_sink_file_link(&f->held[0], f->path[0], source, err) == TBP_OK) {
         f->entry.size_bytes = n;
         f->entry.crc32 = tbp_sum_bytes(0, bytes, n);
         f->entry.has_sum = f->is_written = true;
@@ -239,18 +323,40 @@ int tbp_outputs_link(struct tbp_outputs *o, size_t i, const char *source, const 
     return tbp_outputs_write(o, i, false, NULL, write_copy, &copy, err);
 }
 
+static int commit_files(struct tbp_outputs *o, struct tbp_error *err) {
+    for (size_t i = 0; i < o->files.n; i++) {
+        for (int k = 0; k < TBP_MAX_TARGETS; k++) {
+            struct tbp_sink_file *f = o->files.at[i].held[k];
+            int status = f ? tbp_sink_file_commit(f, err) : TBP_OK;
+            if (status)
+                return status;
+        }
+    }
+    return TBP_OK;
+}
+
+static int conclude_target(struct tbp_outputs *o, unsigned target, const struct tbp_ledger *ledger,
+                           struct tbp_error *err) {
+    struct tbp_receipt r = {.facts = o->facts, .is_complete = true};
+    remove_leftovers(o, target);
+    for (size_t i = 0; i < o->files.n; i++) {
+        if (o->files.at[i].path[target] && o->files.at[i].is_written)
+            *tbp_vec_push(&r.files) = o->files.at[i].entry;
+    }
+    carry_over(o, target, &r);
+    int status = write_receipt(o->targets[target].receipt_path, &r, ledger, err);
+    tbp_receipt_release(&r);
+    return status;
+}
+
 int tbp_outputs_finish(struct tbp_outputs *o, const struct tbp_ledger *ledger,
                        struct tbp_error *err) {
     int status = TBP_OK;
-    for (unsigned k = 0; k < o->n_targets && !status; k++) {
-        struct tbp_receipt r = {.facts = o->facts, .is_complete = true};
-        for (size_t i = 0; i < o->files.n; i++) {
-            if (o->files.at[i].path[k] && o->files.at[i].is_written)
-                *tbp_vec_push(&r.files) = o->files.at[i].entry;
-        }
-        carry_over(o, k, &r);
-        status = write_receipt(o->targets[k].receipt_path, &r, ledger, err);
-        tbp_receipt_release(&r);
-    }
+    for (unsigned k = 0; k < o->n_targets && !status; k++)
+        status = announce(o, k, err);
+    if (!status)
+        status = commit_files(o, err);
+    for (unsigned k = 0; k < o->n_targets && !status; k++)
+        status = conclude_target(o, k, ledger, err);
     return status;
 }

@@ -4,11 +4,16 @@
  */
 #include "cli/convert_run.h"
 
+#include "base/guard.h"
+#include "cli/convert_hosts.h"
 #include "cli/convert_output.h"
+#include "cli/run_lock.h"
 #include "convert/analyze/rewrite_xplane.h"
 #include "plugin_data/marker.h"
 #include "plugin_data/rundir.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,8 +21,10 @@ enum { MAX_TOOLS = 64 };
 
 struct run_state {
     const struct tbp_convert_job *job;
+    const struct tbp_run *run; /* what the session loads */
     struct tbp_session *session;
-    struct tbp_convert_host *results;
+    struct tbp_convert_host *results; /* of the hosts converted */
+    struct tbp_output_where where;
 };
 
 /* One file of a host: a tool's answer as JSON or as .pb. */
@@ -130,7 +137,10 @@ static int write_file(void *ctx, size_t i, struct tbp_error *err) {
 
 /* Sums of what was done, for the summary. */
 static void summarize(struct tbp_convert_host *r, const struct tbp_outputs *o) {
+    struct tbp_str former = tbp_outputs_former_input(o);
+    snprintf(r->replaced, sizeof r->replaced, "%.*s", (int)former.n, former.p);
     r->n_kept = o->n_kept;
+    r->n_removed = o->n_removed;
     for (size_t i = 0; i < o->files.n; i++) {
         if (!o->files.at[i].is_written)
             continue;
@@ -140,12 +150,8 @@ static void summarize(struct tbp_convert_host *r, const struct tbp_outputs *o) {
 }
 
 static int write_files(struct host_state *h, uint64_t work_bytes, struct tbp_error *err) {
-    int status = h->outputs->files.n ? tbp_outputs_announce(h->outputs, err) : TBP_OK;
     h->work_bytes = h->n_pages ? work_bytes / h->n_pages : 0;
-    if (!status)
-        status =
-            tbp_pool_for(h->run->job->pool, h->n_pages + (h->opened != NULL), write_file, h, err);
-    return status;
+    return tbp_pool_for(h->run->job->pool, h->n_pages + (h->opened != NULL), write_file, h, err);
 }
 
 /* Seconds of the first line that knows its time. */
@@ -191,8 +197,8 @@ static int convert_host(const struct run_state *run, uint32_t i, struct tbp_conv
     struct tbp_receipt_facts facts = facts_of(run, host, &job->run->hosts[i]);
     struct tbp_outputs outputs;
     struct host_state h = {.run = run, .host = i, .outputs = &outputs};
-    int status = tbp_outputs_init(&outputs, job->run->hosts[i].host.p, job->folder,
-                                  job->pages_folder, &facts, err);
+    int status = tbp_outputs_init(&outputs, job->run->hosts[i].host.p, &run->where, &facts, err);
+    result->input_crc32 = facts.input_crc32;
     if (!status)
         status = convert_opened(&h, host, result, err);
     tbp_outputs_release(&outputs);
@@ -200,39 +206,122 @@ static int convert_host(const struct run_state *run, uint32_t i, struct tbp_conv
     return status;
 }
 
+struct host_task {
+    const struct run_state *run;
+    uint32_t host;
+};
+
+static int convert_guarded(void *ctx, struct tbp_error *err) {
+    const struct host_task *t = ctx;
+    return convert_host(t->run, t->host, &t->run->results[t->host], err);
+}
+
 /* Pool job; a failing host does not keep the others from being converted. */
 static int host_job(void *ctx, size_t i, struct tbp_error *err) {
     const struct run_state *run = ctx;
     struct tbp_convert_host *r = &run->results[i];
+    struct host_task task = {run, (uint32_t)i};
     (void)err;
     tbp_ledger_init(&r->ledger);
     r->name = run->job->run->hosts[i].host;
-    r->status = convert_host(run, (uint32_t)i, r, &r->err);
+    r->status = tbp_guard_run(convert_guarded, &task, &r->err);
     return TBP_OK;
 }
 
-static int convert_all_hosts(const struct run_state *run, struct tbp_convert_host *result,
-                             struct tbp_error *err) {
-    const struct tbp_convert_job *job = run->job;
+/* What the pages of all hosts are made of: the sums of the hosts' bytes, summed. */
+static struct tbp_receipt_facts facts_of_all(const struct run_state *run, struct tbp_arena *arena) {
     struct tbp_receipt_facts facts = {.version = TBP_STR(TBP_VERSION),
                                       .semantics =
-                                          tbp_str_c(tbp_semantics_choices[job->semantics])};
-    struct tbp_outputs outputs;
-    struct host_state h = {.run = run, .host = TBP_ALL_HOSTS, .outputs = &outputs};
-    int status =
-        tbp_outputs_init(&outputs, "ALL_HOSTS", job->folder, job->pages_folder, &facts, err);
-    if (!status) {
-        plan_pages(&h, TBP_SCOPE_ALL_HOSTS);
-        status = write_files(&h, 0, err);
+                                          tbp_str_c(tbp_semantics_choices[run->job->semantics])};
+    const char *names = "";
+    for (size_t i = 0; i < run->run->n_hosts; i++) {
+        const struct tbp_run_file *file = &run->run->hosts[i];
+        uint64_t size_bytes = 0;
+        uint32_t crc32 = 0;
+        if (run->results) {
+            size_bytes = run->results[i].input_bytes;
+            crc32 = run->results[i].input_crc32;
+        } else {
+            tbp_file_sum(file->path, &size_bytes, &crc32);
+        }
+        names = tbp_arena_printf(arena, "%s%s%s", names, i ? ", " : "", file->host.p);
+        facts.input_crc32 = tbp_sum_bytes(facts.input_crc32, &crc32, sizeof crc32);
+        facts.input_bytes += size_bytes;
     }
-    if (!status && h.n_pages)
+    facts.input = tbp_str_c(names);
+    return facts;
+}
+
+static int convert_all_hosts(const struct run_state *run, struct tbp_arena *arena,
+                             struct tbp_convert_host *result, struct tbp_error *err) {
+    struct tbp_outputs outputs;
+    struct tbp_receipt_facts facts = facts_of_all(run, arena);
+    struct host_state h = {.run = run, .host = TBP_ALL_HOSTS, .outputs = &outputs};
+    int status = tbp_outputs_init(&outputs, TBP_RUNDIR_ALL_HOSTS, &run->where, &facts, err);
+    if (!status)
+        plan_pages(&h, TBP_SCOPE_ALL_HOSTS);
+    for (size_t i = 0; i < h.n_pages && !status; i++)
+        status = tbp_tool_prepare_hosts(h.pages[i].tool, run->session, err);
+    if (!status)
+        status = write_files(&h, 0, err);
+    if (!status && (h.n_pages || outputs.targets[0].before.files.n))
         status = tbp_outputs_finish(&outputs, NULL, err);
     summarize(result, &outputs);
     tbp_outputs_release(&outputs);
     return status;
 }
 
-static void convert_hosts(const struct run_state *run, struct tbp_convert_result *result) {
+/* There is no "all hosts" (any more), or it is not known what they are. */
+static void drop_all_hosts(const struct run_state *run) {
+    struct tbp_outputs outputs;
+    struct tbp_receipt_facts facts = {0};
+    if (tbp_outputs_init(&outputs, TBP_RUNDIR_ALL_HOSTS, &run->where, &facts, NULL) == TBP_OK)
+        tbp_outputs_drop(&outputs);
+    tbp_outputs_release(&outputs);
+}
+
+static void add_all_hosts(const struct run_state *run, struct tbp_arena *arena,
+                          struct tbp_convert_result *result) {
+    struct tbp_convert_host *all = &result->hosts[result->n_hosts++];
+    result->has_all_hosts = true;
+    tbp_ledger_init(&all->ledger);
+    all->name = TBP_STR(TBP_RUNDIR_ALL_HOSTS);
+    all->status = convert_all_hosts(run, arena, all, &all->err);
+}
+
+/* With hosts in the folder that are not converted now: all of them as they lie there, which is what
+ * a plugin makes of the folder, too. */
+static void convert_folder_hosts(const struct run_state *converted, const struct tbp_run *folder,
+                                 struct tbp_arena *arena, struct tbp_convert_result *result) {
+    struct tbp_run_loader loader = {folder, NULL};
+    struct run_state run = *converted;
+    run.results = NULL;
+    run.run = folder;
+    run.session = tbp_run_session(&loader, run.job->semantics, arena, run.job->pool);
+    add_all_hosts(&run, arena, result);
+    tbp_session_free(run.session);
+}
+
+/* The pages of all hosts tell of every host that the folder has, or are not there. */
+static void combine_hosts(const struct run_state *run, struct tbp_arena *arena,
+                          struct tbp_convert_result *result) {
+    const struct tbp_convert_job *job = run->job;
+    struct tbp_folder_hosts there;
+    tbp_folder_hosts_find(&there, arena, job->folder, job->run);
+    if (there.other && job->has_xplane && !there.unread) {
+        convert_folder_hosts(run, &there.run, arena, result);
+        return;
+    }
+    if (!there.other && !there.unread && job->run->n_hosts > 1) {
+        add_all_hosts(run, arena, result);
+        return;
+    }
+    drop_all_hosts(run);
+    result->left_out = there.unread ? there.unread : there.other;
+}
+
+static void convert_hosts(const struct run_state *run, struct tbp_arena *arena,
+                          struct tbp_convert_result *result) {
     size_t n = run->job->run->n_hosts;
     struct tbp_error ignored;
     tbp_pool_for(run->job->pool, n, host_job, (void *)run, &ignored);
@@ -240,12 +329,7 @@ static void convert_hosts(const struct run_state *run, struct tbp_convert_result
         if (result->hosts[i].status)
             return; /* without all hosts there is nothing to say about all of them */
     }
-    if (n < 2)
-        return;
-    struct tbp_convert_host *all = &result->hosts[result->n_hosts++];
-    tbp_ledger_init(&all->ledger);
-    all->name = TBP_STR("ALL_HOSTS");
-    all->status = convert_all_hosts(run, all, &all->err);
+    combine_hosts(run, arena, result);
 }
 
 /* What lets older plugins see the log directory at all; once, and only if there is something to
@@ -276,28 +360,34 @@ static void remove_empty(const char *path, size_t n, struct tbp_arena *arena) {
     }
 }
 
-static int make_folders(const struct tbp_convert_job *job, struct tbp_error *err) {
-    int status = tbp_rundir_make(job->folder, err);
-    if (!status && job->pages_folder)
-        status = tbp_rundir_make(job->pages_folder, err);
-    return status;
+/* Where the inputs lie, so that none of them is taken for an output. */
+static const char *const *real_inputs(const struct tbp_run *run, struct tbp_arena *arena) {
+    const char **paths = TBP_NEW_N(arena, const char *, run->n_hosts + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < run->n_hosts; i++) {
+        char real[PATH_MAX];
+        if (realpath(run->hosts[i].path, real))
+            paths[n++] = tbp_arena_printf(arena, "%s", real);
+    }
+    return paths;
 }
 
-static int convert_run(const struct tbp_convert_job *job, struct tbp_arena *arena,
-                       struct tbp_convert_result *result, struct tbp_error *err) {
+static int convert_locked(const struct tbp_convert_job *job, struct tbp_arena *arena,
+                          struct tbp_convert_result *result, struct tbp_error *err) {
     size_t n = job->run->n_hosts;
-    *result = (struct tbp_convert_result){NULL, 0};
-    int status = make_folders(job, err);
-    if (status)
-        return status;
     tbp_sink_file_remove_stale(job->folder);
     if (job->pages_folder)
         tbp_sink_file_remove_stale(job->pages_folder);
-    *result = (struct tbp_convert_result){TBP_NEW_N(arena, struct tbp_convert_host, n + 1), n};
+    *result = (struct tbp_convert_result){.hosts = TBP_NEW_N(arena, struct tbp_convert_host, n + 1),
+                                          .n_hosts = n};
     struct tbp_run_loader loader = {job->run, job->from};
-    struct run_state run = {job, tbp_run_session(&loader, job->semantics, arena, job->pool),
-                            result->hosts};
-    convert_hosts(&run, result);
+    struct run_state run = {.job = job,
+                            .run = job->run,
+                            .session = tbp_run_session(&loader, job->semantics, arena, job->pool),
+                            .results = result->hosts,
+                            .where = {job->folder, job->pages_folder, job->is_pages_only,
+                                      real_inputs(job->run, arena), job->new_mode}};
+    convert_hosts(&run, arena, result);
     tbp_session_free(run.session);
     for (size_t i = 0; i < n; i++) {
         if (!result->hosts[i].status)
@@ -306,19 +396,43 @@ static int convert_run(const struct tbp_convert_job *job, struct tbp_arena *aren
     return TBP_OK;
 }
 
-int tbp_convert_run(const struct tbp_convert_job *job, struct tbp_arena *arena,
-                    struct tbp_convert_result *result, struct tbp_error *err) {
-    size_t there = length_there(job->folder, arena);
-    size_t pages_there = job->pages_folder ? length_there(job->pages_folder, arena) : 0;
-    bool failed = convert_run(job, arena, result, err) != TBP_OK;
-    int status = failed ? err->code : TBP_OK;
-    for (size_t i = 0; i < result->n_hosts; i++)
-        failed |= result->hosts[i].status != TBP_OK;
-    if (!failed)
-        return TBP_OK;
+struct locks {
+    struct tbp_run_lock run, pages;
+};
+
+/* The shorter path first, everywhere, so that no two conversions wait for each other. */
+static int take_locks(struct locks *l, const struct tbp_convert_job *job, struct tbp_error *err) {
+    *l = (struct locks){{-1}, {-1}};
+    int status = tbp_run_lock_take(&l->run, job->folder, job->cli, err);
+    if (!status && job->pages_folder)
+        status = tbp_run_lock_take(&l->pages, job->pages_folder, job->cli, err);
+    return status;
+}
+
+/* Takes back what a failed conversion made; still under the locks. */
+static void undo(const struct tbp_convert_job *job, struct tbp_arena *arena, size_t there,
+                 size_t pages_there) {
     tbp_sink_file_remove_abandoned();
     if (job->pages_folder)
         remove_empty(job->pages_folder, pages_there, arena);
     remove_empty(job->folder, there, arena);
+}
+
+int tbp_convert_run(const struct tbp_convert_job *job, struct tbp_arena *arena,
+                    struct tbp_convert_result *result, struct tbp_error *err) {
+    struct locks locks;
+    size_t there = length_there(job->folder, arena);
+    size_t pages_there = job->pages_folder ? length_there(job->pages_folder, arena) : 0;
+    *result = (struct tbp_convert_result){0};
+    int status = take_locks(&locks, job, err);
+    if (!status)
+        status = convert_locked(job, arena, result, err);
+    bool has_failed = status != TBP_OK;
+    for (size_t i = 0; i < result->n_hosts; i++)
+        has_failed |= result->hosts[i].status != TBP_OK;
+    if (has_failed)
+        undo(job, arena, there, pages_there);
+    tbp_run_lock_release(&locks.pages);
+    tbp_run_lock_release(&locks.run);
     return status;
 }

@@ -20,6 +20,8 @@ struct tbp_convert_job {
     const char *folder;       /* logdir/plugins/profile/RUN */
     const char *pages_folder; /* second folder, for the pages alone; or NULL */
     bool has_xplane;          /* write <host>.xplane.pb */
+    bool is_pages_only;       /* folder shall hold no xplane: plugins would ignore the pages */
+    unsigned new_mode;        /* permissions of an ordinary new file */
     enum tbp_semantics semantics;
     const char *from;
     const bool *is_tool_wanted; /* by index in tbp_tools */
@@ -32,16 +34,20 @@ struct tbp_convert_host {
     struct tbp_ledger ledger;
     int64_t start_s; /* when the profile begins, since 1970 */
     size_t n_files;
-    unsigned n_kept;
+    unsigned n_kept, n_removed;
     uint64_t size_bytes;  /* of what was written */
     uint64_t input_bytes; /* of what was read */
-    int status;           /* of this host */
+    uint32_t input_crc32;
+    char replaced[128]; /* input of the conversion that this one replaces, if it was another */
+    int status;         /* of this host */
     struct tbp_error err;
 };
 
 struct tbp_convert_result {
     struct tbp_convert_host *hosts; /* one per host, then ALL_HOSTS if there are several */
     size_t n_hosts;
+    bool has_all_hosts;   /* the last one is ALL_HOSTS */
+    const char *left_out; /* host that keeps pages of all hosts from being made, or NULL */
 };
 
 /* Weight of the run in the progress display. */

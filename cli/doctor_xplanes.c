@@ -45,7 +45,7 @@ static bool is_stranger(struct tbp_doctor_file *file) {
     return false;
 }
 
-/* The losses of the ledger in words: "is damaged: 1 messages cut short …, first at byte 812". */
+/* The losses of the ledger in words: "is damaged: messages cut short … (1, first at byte 812)". */
 static const char *losses(struct tbp_arena *arena, const struct tbp_host *h) {
     const struct tbp_ledger *l = &h->ledger;
     const char *text = "";
@@ -57,11 +57,11 @@ static const char *losses(struct tbp_arena *arena, const struct tbp_host *h) {
         one.count[k] = l->count[k];
         if (!l->count[k] || !tbp_ledger_has_loss(&one))
             continue;
-        text = tbp_arena_printf(arena, "%s%s%" PRIu64 " %s", text, *text ? ", " : "", l->count[k],
-                                tbp_ledger_help((enum tbp_ledger_key)k));
+        text = tbp_arena_printf(arena, "%s%s%s (%" PRIu64, text, *text ? ", " : "",
+                                tbp_ledger_help((enum tbp_ledger_key)k), l->count[k]);
         if (l->first_offset[k] != TBP_NO_OFFSET)
-            text =
-                tbp_arena_printf(arena, "%s (first at byte %" PRIu64 ")", text, l->first_offset[k]);
+            text = tbp_arena_printf(arena, "%s, first at byte %" PRIu64, text, l->first_offset[k]);
+        text = tbp_arena_printf(arena, "%s)", text);
     }
     return tbp_arena_printf(arena, "is damaged or cut short: %s", *text ? text : "events are lost");
 }

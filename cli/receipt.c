@@ -91,10 +91,14 @@ static void read_facts(struct tbp_receipt *r, struct tbp_arena *arena, yaml_docu
         f->input_crc32 = (uint32_t)crc;
 }
 
+bool tbp_receipt_same_source(const struct tbp_receipt_facts *a, const struct tbp_receipt_facts *b) {
+    return tbp_str_eq(a->input, b->input) && tbp_str_eq(a->format, b->format) &&
+           tbp_str_eq(a->semantics, b->semantics) && a->input_bytes == b->input_bytes &&
+           a->input_crc32 == b->input_crc32;
+}
+
 bool tbp_receipt_same_facts(const struct tbp_receipt_facts *a, const struct tbp_receipt_facts *b) {
-    return tbp_str_eq(a->version, b->version) && tbp_str_eq(a->input, b->input) &&
-           tbp_str_eq(a->format, b->format) && tbp_str_eq(a->semantics, b->semantics) &&
-           a->input_bytes == b->input_bytes && a->input_crc32 == b->input_crc32;
+    return tbp_str_eq(a->version, b->version) && tbp_receipt_same_source(a, b);
 }
 
 static bool parse(struct tbp_receipt *r, struct tbp_arena *arena, const struct tbp_input *in) {

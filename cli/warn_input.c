@@ -25,8 +25,8 @@ void tbp_warn_input(const struct tbp_cli *cli, struct tbp_str host, uint64_t siz
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
         uint64_t count = l->count[damages[i]];
         if (count && n < sizeof text)
-            n += (size_t)snprintf(text + n, sizeof text - n, "%s%" PRIu64 " %s", n ? ", " : "",
-                                  count, tbp_ledger_help(damages[i]));
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s (%" PRIu64 ")", n ? ", " : "",
+                                  tbp_ledger_help(damages[i]), count);
     }
     if (n)
         tbp_cli_warn(cli, "host '%.*s': input is damaged: %s; the answer holds what could be read",

@@ -48,6 +48,15 @@ void tbp_sink_fd_init(struct tbp_sink_fd *s, int fd);
 struct tbp_sink_file;
 int tbp_sink_file_new(struct tbp_sink_file **out, const char *path, struct tbp_error *err);
 struct tbp_sink *tbp_sink_file_base(struct tbp_sink_file *f);
+
+/* For sets of files that appear together: finish of a held file completes the temporary and stops
+ * there; commit, later, is the renaming alone. */
+void tbp_sink_file_hold(struct tbp_sink_file *f);
+int tbp_sink_file_commit(struct tbp_sink_file *f, struct tbp_error *err);
+/* A held file that is one more link to `source`, complete at once; nothing may stand at path.
+ * TBP_E_IO where the file system has no such links. */
+int tbp_sink_file_link(struct tbp_sink_file **out, const char *path, const char *source,
+                       struct tbp_error *err);
 void tbp_sink_file_free(struct tbp_sink_file *f); /* NULL is fine; unfinished: temporary removed */
 
 /* Removes the temporaries of all unfinished file sinks; for signal handlers (async-signal-safe). */

@@ -23,7 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TEMPORARIES = 256, TRIES = 10000, COMPARE_BYTES = 32 * 1024 };
+/* Held files wait for their set: some thirty for each host that is being converted. */
+enum { TEMPORARIES = 4096, TRIES = 10000, COMPARE_BYTES = 32 * 1024 };
 
 /* Slots are taken and given back by any thread. A path is written before `live` is set and stays in
  * place afterwards, so that a handler never reads freed memory. */
@@ -42,6 +43,7 @@ struct tbp_sink_file {
     struct temporary *temporary;
     const char *path;
     uint64_t size_bytes;
+    bool is_held;
 };
 
 static struct temporary *take_temporary(void) {
@@ -159,8 +161,8 @@ static bool is_unchanged(const struct tbp_sink_file *f) {
     return same;
 }
 
-static int file_finish(struct tbp_sink *base, struct tbp_error *err) {
-    struct tbp_sink_file *f = (struct tbp_sink_file *)base;
+/* Everything is written: what is left is the renaming, or nothing if the same bytes are there. */
+static int complete(struct tbp_sink_file *f, struct tbp_error *err) {
     TBP_BUG_IF(!f->temporary);
     if (is_unchanged(f)) {
         give_back(f);
@@ -168,8 +170,13 @@ static int file_finish(struct tbp_sink *base, struct tbp_error *err) {
     }
     int fd = f->out.fd;
     f->out.fd = -1;
-    if (close(fd) != 0)
-        return tbp_fail_errno(err, TBP_E_IO, "cannot write '%s'", f->path);
+    return close(fd) == 0 ? TBP_OK : tbp_fail_errno(err, TBP_E_IO, "cannot write '%s'", f->path);
+}
+
+int tbp_sink_file_commit(struct tbp_sink_file *f, struct tbp_error *err) {
+    if (!f->temporary)
+        return TBP_OK;
+    TBP_BUG_IF(f->out.fd >= 0);
     if (rename(f->temporary->path, f->path) != 0)
         return tbp_fail_errno(err, TBP_E_IO, "cannot rename a temporary to '%s'", f->path);
     atomic_store(&f->temporary->live, false);
@@ -177,8 +184,21 @@ static int file_finish(struct tbp_sink *base, struct tbp_error *err) {
     return TBP_OK;
 }
 
-/* Opens the new file at f->temporary->path unless a signal asked to stop; errno is EINTR then. */
-static int open_new(struct tbp_sink_file *f) {
+static int file_finish(struct tbp_sink *base, struct tbp_error *err) {
+    struct tbp_sink_file *f = (struct tbp_sink_file *)base;
+    int status = complete(f, err);
+    return status || f->is_held ? status : tbp_sink_file_commit(f, err);
+}
+
+/* The new name, for a file of its own or as one more link to source; 0 or an open descriptor. */
+static int make_entry(const char *path, const char *source) {
+    if (source)
+        return linkat(AT_FDCWD, source, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+/* Makes the entry f->temporary->path unless a signal asked to stop; errno is EINTR then. */
+static int open_new(struct tbp_sink_file *f, const char *source) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -187,7 +207,7 @@ static int open_new(struct tbp_sink_file *f) {
     errno = EINTR;
     if (!atomic_load(&is_stopping)) {
         atomic_store(&f->temporary->live, true);
-        fd = open(f->temporary->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        fd = make_entry(f->temporary->path, source);
         if (fd < 0)
             atomic_store(&f->temporary->live, false);
     }
@@ -198,8 +218,9 @@ static int open_new(struct tbp_sink_file *f) {
     return fd;
 }
 
-/* Creates the temporary with the modes of an ordinary new file (O_CREAT obeys the umask). */
-static int create(struct tbp_sink_file *f, struct tbp_error *err) {
+/* Creates the temporary, with the modes of an ordinary new file (O_CREAT obeys the umask) unless it
+ * is a link to source. */
+static int create(struct tbp_sink_file *f, const char *source, struct tbp_error *err) {
     const char *slash = strrchr(f->path, '/'), *name = slash ? slash + 1 : f->path;
     int folder = (int)(name - f->path);
     for (int i = 0; i < TRIES; ++i) {
@@ -211,9 +232,11 @@ static int create(struct tbp_sink_file *f, struct tbp_error *err) {
         }
         if (access(f->temporary->path, F_OK) == 0)
             continue; /* of another process: must not be taken for ours below */
-        f->out.fd = open_new(f);
-        if (f->out.fd >= 0)
+        int fd = open_new(f, source);
+        if (fd >= 0) {
+            f->out.fd = source ? -1 : fd;
             return TBP_OK;
+        }
         if (errno == EINTR && atomic_load(&is_stopping))
             return tbp_fail(err, TBP_E_INTERRUPTED, "a signal asked to stop");
         if (errno != EEXIST)
@@ -222,7 +245,8 @@ static int create(struct tbp_sink_file *f, struct tbp_error *err) {
     return tbp_fail_errno(err, TBP_E_IO, "cannot create a file beside '%s'", f->path);
 }
 
-int tbp_sink_file_new(struct tbp_sink_file **out, const char *path, struct tbp_error *err) {
+static int new_file(struct tbp_sink_file **out, const char *path, const char *source,
+                    struct tbp_error *err) {
     struct tbp_arena memory;
     tbp_arena_init(&memory);
     struct tbp_sink_file *f = TBP_NEW(&memory, struct tbp_sink_file);
@@ -231,7 +255,7 @@ int tbp_sink_file_new(struct tbp_sink_file **out, const char *path, struct tbp_e
     f->memory = memory;
     tbp_sink_fd_init(&f->out, -1);
     f->temporary = take_temporary();
-    int status = f->temporary ? create(f, err)
+    int status = f->temporary ? create(f, source, err)
                               : tbp_fail(err, TBP_E_LIMIT, "more than %d files open for writing",
                                          TEMPORARIES);
     if (status != TBP_OK) {
@@ -240,6 +264,19 @@ int tbp_sink_file_new(struct tbp_sink_file **out, const char *path, struct tbp_e
     }
     *out = f;
     return TBP_OK;
+}
+
+int tbp_sink_file_new(struct tbp_sink_file **out, const char *path, struct tbp_error *err) {
+    return new_file(out, path, NULL, err);
+}
+
+int tbp_sink_file_link(struct tbp_sink_file **out, const char *path, const char *source,
+                       struct tbp_error *err) {
+    return new_file(out, path, source, err);
+}
+
+void tbp_sink_file_hold(struct tbp_sink_file *f) {
+    f->is_held = true;
 }
 
 struct tbp_sink *tbp_sink_file_base(struct tbp_sink_file *f) {

@@ -445,6 +445,7 @@ static int gpu_pass_of_host(struct tbp_session *s, uint32_t host, struct tbp_are
 const struct tbp_analysis tbp_analysis_gpu_pass = {
     .name = "device_events",
     .help = "the pass over device events that device ops and kernels come from",
+    .counts = true,
     .host = gpu_pass_of_host,
 };
 

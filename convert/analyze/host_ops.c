@@ -413,6 +413,7 @@ static int host_ops_of_host(struct tbp_session *s, uint32_t host, struct tbp_are
 const struct tbp_analysis tbp_analysis_host_ops = {
     .name = "host_ops",
     .help = "ops of the host with self times",
+    .counts = true,
     .host = host_ops_of_host,
     .all = tbp_host_ops_of_all,
 };

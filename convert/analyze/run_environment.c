@@ -366,6 +366,7 @@ static int environment_of_all(struct tbp_session *s, struct tbp_arena *out, void
 const struct tbp_analysis tbp_analysis_run_environment = {
     .name = "run_environment",
     .help = "device type, counts and peak rates",
+    .counts = true,
     .host = environment_of_host,
     .all = environment_of_all,
 };

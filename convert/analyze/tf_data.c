@@ -236,5 +236,6 @@ static int make(struct tbp_session *s, uint32_t host, struct tbp_arena *out, voi
 const struct tbp_analysis tbp_analysis_tf_data = {
     .name = "tf_data",
     .help = "input pipelines of tf.data: calls, times per iterator, bottlenecks",
+    .counts = true,
     .host = make,
 };

@@ -4,6 +4,8 @@
  */
 #include "convert/model/ledger.h"
 
+#include <string.h>
+
 static const struct {
     const char *name, *help;
     bool is_loss;
@@ -47,11 +49,23 @@ bool tbp_ledger_has_loss(const struct tbp_ledger *l) {
     return l->events_dropped != 0;
 }
 
+/* Names of repairs begin so: that is part of the contract of their names. */
+static bool is_repair(int key) {
+    return strncmp(counters[key].name, "repair_", strlen("repair_")) == 0;
+}
+
+bool tbp_ledger_has_repairs_only(const struct tbp_ledger *l) {
+    for (int k = 0; k < TBP_LEDGER_KEYS; k++)
+        if (l->count[k] && !is_repair(k))
+            return false;
+    return l->events_dropped == 0 && l->events_quarantined == 0;
+}
+
 bool tbp_ledger_is_clean(const struct tbp_ledger *l) {
     for (int k = 0; k < TBP_LEDGER_KEYS; k++)
         if (l->count[k])
             return false;
-    return l->events_dropped == 0 && l->events_quarantined == 0;
+    return tbp_ledger_has_repairs_only(l);
 }
 
 const char *tbp_ledger_name(enum tbp_ledger_key key) {

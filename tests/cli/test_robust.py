@@ -109,11 +109,6 @@ class Robust(Case):
         r = self.expect(0, "convert", SAMPLE, "-o", self.path("o"), "--tools", "overview_page")
         self.assertNotIn("none of the pages", r.stderr)
 
-    def test_legacy_over_an_xplane_warns(self):
-        args = ["convert", SAMPLE, "--run", "r", "-o", self.path("o")]
-        self.expect(0, *args)
-        self.assertIn("hides the pages", self.expect(0, *args, "--for", "legacy").stderr)
-
     def test_unreadable_file_and_folder(self):
         if os.getuid() != 0:
             self.skipTest("needs root to become someone with fewer rights")

@@ -5,7 +5,7 @@ import os
 import subprocess
 import unittest
 
-from support import SAMPLE, SAMPLE_RUN, TBPROF, TWO_HOSTS, Case
+from support import ROOT, SAMPLE, SAMPLE_RUN, TBPROF, TWO_HOSTS, Case
 
 
 class Usage(Case):
@@ -99,6 +99,32 @@ class Usage(Case):
         self.assertEqual(len(host["planes"][0]["lines"]), 7)
         events = host["ledger"]["events"]
         self.assertEqual(events["read"], sum(v for k, v in events.items() if k != "read"))
+
+    def test_info_tells_repairs_and_steps_as_the_pages_do(self):
+        for source in (SAMPLE_RUN, TWO_HOSTS, os.path.join(ROOT, "tests", "data", "tf24-one.xplane.pb")):
+            told = json.loads(self.expect(0, "info", source, "--json").stdout)["runs"][0]["hosts"]
+            out = json.loads(self.expect(0, "convert", source, "--json", "-o", self.path("out")).stdout)
+            for host, converted in zip(told, out["runs"][0]["hosts"]):
+                counters = host["ledger"]["counters"]
+                for name, counter in converted["ledger"]["counters"].items():
+                    self.assertEqual(counters[name]["count"], counter["count"], name)
+                page = json.loads(self.expect(0, "tool", "input_pipeline_analyzer", source, "--host", host["host"]).stdout)
+                rows = next(t for t in page if any(c["id"] == "stepnum" for c in t["cols"]))["rows"]
+                self.assertEqual(host["steps"], len(rows))
+        self.assertIn("repair_step_num 4", self.expect(0, "info", SAMPLE).stdout)
+        self.assertIn("4 steps, and 2 incomplete", self.expect(0, "info", TWO_HOSTS).stdout)
+
+    def test_one_is_not_several(self):
+        with open(self.path("h.xplane.pb"), "wb") as f:
+            f.write(b"\x0a\x10\x12\x09/host:CPU\x1a\x03\x12\x01x")  # one plane with one line
+        text = self.expect(0, "info", self.path("h.xplane.pb")).stdout
+        self.assertIn(" 1 line ", text)
+        self.assertIn("1 plane,", text)
+        r = self.expect(0, "convert", SAMPLE, "-o", self.path("o"), "--tools", "overview_page", "--for", "legacy")
+        self.assertIn("1 file written", r.stderr)
+
+    def test_quiet_is_silent_of_repairs(self):
+        self.assertEqual(self.expect(0, "convert", "-q", SAMPLE, "-o", self.path("o")).stderr, "")
 
     def test_no_colour_unless_asked(self):
         self.assertNotIn("\033", self.expect(2, "convert", "--nonsense").stderr)

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run folder holds after several conversions into it: one by one, at once, of other inputs, of other hosts."""
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import unittest
+import zlib
+
+from support import SAMPLE, TBPROF, TWO_HOSTS, Case, sums
+
+WORKERS = [os.path.join(TWO_HOSTS, "plugins", "profile", "2026_11_28_00_22_17", f"worker{i}.xplane.pb") for i in (0, 1)]
+
+
+class Runs(Case):
+    def folder(self, run="r", log="log"):
+        return self.path(log, "plugins", "profile", run)
+
+    def convert(self, *args, run="r", log="log"):
+        return self.expect(0, "convert", "-o", self.path(log), "--run", run, *args)
+
+    def check_receipt(self, folder, host):
+        """The receipt tells of every file of the host, and truly."""
+        with open(os.path.join(folder, host + ".tbprof.json")) as f:
+            receipt = json.load(f)
+        self.assertTrue(receipt["complete"])
+        self.assertEqual({e["name"] for e in receipt["files"]},
+                         {n for n in os.listdir(folder) if n.startswith(host + ".") and not n.endswith(".tbprof.json")})
+        for e in receipt["files"]:
+            with open(os.path.join(folder, e["name"]), "rb") as f:
+                data = f.read()
+            self.assertEqual((e["bytes"], e["crc32"]), (len(data), zlib.crc32(data)), e["name"])
+        return receipt
+
+    def test_two_inputs_at_once_leave_the_set_of_one(self):
+        wanted = []
+        for i, source in enumerate((SAMPLE, WORKERS[1])):
+            self.convert("--host", "h", source, log=f"alone{i}")
+            wanted.append(sums(self.folder(log=f"alone{i}")))
+        for k in range(12):
+            log = f"log{k}"
+            both = [subprocess.Popen([TBPROF, "convert", "-q", "-o", self.path(log), "--run", "r", "--host", "h", source],
+                                     stderr=subprocess.PIPE) for source in (SAMPLE, WORKERS[1])]
+            for p in both:
+                self.assertEqual((p.communicate(timeout=60)[1], p.returncode), (b"", 0))
+            self.assertIn(sums(self.folder(log=log)), wanted)
+            self.check_receipt(self.folder(log=log), "h")
+
+    def test_second_conversion_waits_and_says_what_it_replaces(self):
+        self.convert("--host", "h", SAMPLE)
+        held = os.open(self.folder(), os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(held, fcntl.LOCK_EX)
+        p = subprocess.Popen([TBPROF, "convert", "-o", self.path("log"), "--run", "r", "--host", "h", WORKERS[1]],
+                             stderr=subprocess.PIPE, text=True)
+        self.assertIn("waiting for another tbprof", p.stderr.readline())
+        os.close(held)
+        self.assertIn("replaces what was converted from 'worker0.xplane.pb'", p.communicate(timeout=60)[1])
+        self.assertEqual(p.returncode, 0)
+        answer = json.loads(self.convert("--host", "h", "--json", SAMPLE).stdout)
+        self.assertEqual(answer["runs"][0]["hosts"][0]["replaced"], "worker1.xplane.pb")
+
+    def test_folder_that_vanishes_while_waiting(self):
+        os.makedirs(self.folder())
+        held = os.open(self.folder(), os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(held, fcntl.LOCK_EX)
+        p = subprocess.Popen([TBPROF, "convert", "-o", self.path("log"), "--run", "r", SAMPLE], stderr=subprocess.PIPE,
+                             text=True)
+        p.stderr.readline()
+        os.rmdir(self.folder())
+        os.close(held)
+        p.communicate(timeout=60)
+        self.assertEqual(p.returncode, 0)
+        self.check_receipt(self.folder(), "worker0")
+
+    def test_pages_of_another_input_do_not_stay(self):
+        self.convert("--host", "h", SAMPLE)
+        r = self.convert("--host", "h", "--tools", "overview_page", WORKERS[1])
+        self.assertIn("of before removed", r.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder())), ["h.overview_page.json", "h.tbprof.json", "h.xplane.pb"])
+        self.check_receipt(self.folder(), "h")
+
+    def test_pages_of_the_same_input_stay(self):
+        self.convert("--host", "h", SAMPLE)
+        before = sums(self.folder())
+        self.convert("--host", "h", "--tools", "overview_page", SAMPLE)
+        after = sums(self.folder())
+        self.assertEqual(set(after), set(before))
+        self.check_receipt(self.folder(), "h")
+
+    def test_failure_leaves_every_older_file(self):
+        self.convert("--host", "h", SAMPLE)
+        before = sums(self.path("log"))
+        script = f"ulimit -f 8; exec '{TBPROF}' convert '{WORKERS[1]}' --host h --run r -o '{self.path('log')}'"
+        r = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+        self.assertEqual(r.returncode, 2, r.stderr)
+        self.assertEqual(sums(self.path("log")), before)
+
+    # ---- legacy beside an xplane ----
+
+    def test_legacy_replaces_our_own_xplane(self):
+        self.convert(SAMPLE)
+        r = self.convert("--for", "legacy", SAMPLE)
+        self.assertNotIn("hides the pages", r.stderr)
+        self.assertNotIn("worker0.xplane.pb", os.listdir(self.folder()))
+        self.check_receipt(self.folder(), "worker0")
+        self.convert(SAMPLE)
+        self.assertIn("worker0.xplane.pb", os.listdir(self.folder()))
+
+    def test_legacy_keeps_the_xplane_of_others_and_says_so(self):
+        os.makedirs(self.folder())
+        shutil.copy(WORKERS[0], os.path.join(self.folder(), "worker0.xplane.pb"))
+        before = sums(self.folder())
+        self.assertIn("hides the pages", self.convert("--for", "legacy", SAMPLE).stderr)
+        self.assertEqual({n: s for n, s in sums(self.folder()).items() if n in before}, before)
+
+    def test_legacy_of_the_xplane_itself_goes_beside_it(self):
+        self.convert(SAMPLE)
+        before = sums(self.folder())
+        xplane = os.path.join(self.folder(), "worker0.xplane.pb")
+        self.convert("--for", "legacy", xplane)
+        self.assertEqual(sums(self.folder()), before)
+        self.assertNotIn("worker0.xplane.pb", os.listdir(self.folder("r_pages")))
+
+    def test_changed_xplane_is_someone_elses(self):
+        self.convert(SAMPLE)
+        with open(os.path.join(self.folder(), "worker0.xplane.pb"), "ab") as f:
+            f.write(b"\x00")
+        self.assertIn("hides the pages", self.convert("--for", "legacy", SAMPLE).stderr)
+        self.assertIn("worker0.xplane.pb", os.listdir(self.folder()))
+
+    # ---- links ----
+
+    def test_permissions_of_the_input_are_not_inherited(self):
+        source = shutil.copy(SAMPLE, self.path("worker0.xplane.pb"))
+        for mode in (0o444, 0o400, 0o755):
+            os.chmod(source, mode)
+            log = f"log{mode}"
+            subprocess.run(["sh", "-c", 'umask 022; exec "$0" "$@"', TBPROF, "convert", "-q", "--semantics", "official",
+                            "-o", self.path(log), "--run", "r", source], check=True)
+            for name in os.listdir(self.folder(log=log)):
+                self.assertEqual(os.stat(os.path.join(self.folder(log=log), name)).st_mode & 0o7777, 0o644, name)
+        self.assertEqual(os.stat(source).st_nlink, 1)
+
+    def test_links_to_an_output_keep_their_content(self):
+        source = shutil.copy(SAMPLE, self.path("worker0.xplane.pb"))
+        self.convert("--host", "h", "--semantics", "official", source)
+        output = os.path.join(self.folder(), "h.xplane.pb")
+        os.link(output, self.path("other"))
+        before = {p: sums(p) for p in (self.tmp,)}[self.tmp]
+        for args in (["--semantics", "repair", source], [WORKERS[1]]):
+            self.convert("--host", "h", *args)
+            after = sums(self.tmp)
+            self.assertEqual([after[n] for n in ("worker0.xplane.pb", "other")],
+                             [before[n] for n in ("worker0.xplane.pb", "other")])
+            self.check_receipt(self.folder(), "h")
+
+    def test_input_at_the_place_of_the_output_stays(self):
+        self.convert("--host", "h", "--semantics", "official", SAMPLE)
+        output = os.path.join(self.folder(), "h.xplane.pb")
+        before = sums(self.folder())["h.xplane.pb"]
+        os.symlink(output, self.path("h.xplane.pb"))
+        for source in (output, self.path("h.xplane.pb"), self.path("log")):
+            self.convert(source)
+            self.assertEqual(sums(self.folder())["h.xplane.pb"], before)
+            self.check_receipt(self.folder(), "h")
+        self.convert("--for", "legacy", self.path("h.xplane.pb"))
+        self.assertEqual(sums(self.folder())["h.xplane.pb"], before)
+
+    # ---- hosts that come and go ----
+
+    def combined(self, folder):
+        return {n: s for n, s in sums(folder).items() if n.startswith("ALL_HOSTS.") and not n.endswith(".tbprof.json")}
+
+    def test_hosts_one_after_another_are_combined(self):
+        self.convert(*WORKERS, log="both")
+        wanted = self.combined(self.folder(log="both"))
+        self.assertTrue(wanted)
+        for order in (WORKERS, WORKERS[::-1]):
+            log = "log" + os.path.basename(order[0])[:7]
+            self.convert(order[0], log=log)
+            self.assertEqual(self.combined(self.folder(log=log)), {})
+            self.convert(order[1], log=log)
+            self.assertEqual(self.combined(self.folder(log=log)), wanted)
+            self.check_receipt(self.folder(log=log), "ALL_HOSTS")
+        self.convert(*WORKERS[::-1], log="turned")
+        self.assertEqual(self.combined(self.folder(log="turned")), wanted)
+
+    def test_hosts_at_once_are_combined(self):
+        self.convert(*WORKERS, log="both")
+        for k in range(8):
+            both = [subprocess.Popen([TBPROF, "convert", "-q", "-o", self.path(f"log{k}"), "--run", "r", w])
+                    for w in WORKERS]
+            self.assertEqual([p.wait(timeout=60) for p in both], [0, 0])
+            self.assertEqual(self.combined(self.folder(log=f"log{k}")), self.combined(self.folder(log="both")))
+
+    def test_a_third_host_and_a_lost_one(self):
+        self.convert(*WORKERS)
+        two = self.combined(self.folder())
+        self.convert("--host", "worker2", SAMPLE)
+        three = self.combined(self.folder())
+        self.assertEqual(set(three), set(two))
+        self.assertNotEqual(three["ALL_HOSTS.overview_page.json"], two["ALL_HOSTS.overview_page.json"])
+        for name in os.listdir(self.folder()):
+            if name.startswith("worker2."):
+                os.remove(os.path.join(self.folder(), name))
+        self.convert(*WORKERS)
+        self.assertEqual(self.combined(self.folder()), two)
+        for name in os.listdir(self.folder()):
+            if name.startswith("worker1."):
+                os.remove(os.path.join(self.folder(), name))
+        self.convert(WORKERS[0])
+        self.assertEqual([n for n in os.listdir(self.folder()) if n.startswith("ALL_HOSTS")], [])
+
+    def test_pages_alone_of_hosts_one_by_one_are_not_combined(self):
+        self.convert("--for", "legacy", *WORKERS)
+        self.assertTrue(self.combined(self.folder()))
+        r = self.convert("--for", "legacy", "--host", "worker2", SAMPLE)
+        self.assertIn("no pages of all hosts", r.stderr)
+        self.assertEqual(self.combined(self.folder()), {})
+
+    def test_combined_files_of_others_stay(self):
+        self.convert(WORKERS[0])
+        foreign = os.path.join(self.folder(), "ALL_HOSTS.op_stats_v2.pb")
+        with open(foreign, "wb") as f:
+            f.write(b"the plugin's")
+        self.convert(WORKERS[1])
+        self.convert(WORKERS[0])
+        with open(foreign, "rb") as f:
+            self.assertEqual(f.read(), b"the plugin's")
+
+
+if __name__ == "__main__":
+    unittest.main()
