@@ -12,6 +12,7 @@
 #define TBP_CLI_OPTIONS_H
 
 #include "base/arena.h"
+#include "base/nearest.h"
 #include "base/status.h"
 
 enum tbp_opt_kind {
@@ -84,14 +85,5 @@ int tbp_options_parse(const struct tbp_command *c, struct tbp_arena *arena, void
 /* Sets one value from text; flags take true and false (NULL text: true). */
 int tbp_option_set(const struct tbp_opt *o, struct tbp_arena *arena, void *values, const char *text,
                    struct tbp_error *err);
-
-/* Finds the known name that a mistyped one most likely meant. */
-struct tbp_nearest {
-    const char *word;
-    const char *best; /* NULL while nothing is near enough */
-    size_t distance;
-};
-void tbp_nearest_init(struct tbp_nearest *n, const char *word);
-void tbp_nearest_try(struct tbp_nearest *n, const char *known);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Layout of a capture spool (`<host>_<pid>.tbs`): the file that a recording process shares with the
- * system, so that what it recorded outlives it. The capture runtime writes it, the collector (in
- * the same process, or `tbprof recover` for a dead one) reads it; nothing else is needed to make a
- * profile of it. Little endian; all offsets from the start of the file.
+ * Layout of a capture spool: the file that a recording process shares with the system, so that
+ * what it recorded outlives it. The capture runtime writes it, the collector (in the same process,
+ * or `tbprof recover` for a dead one) reads it; nothing else is needed to make a profile of it.
+ * It is `<spool folder>/tbprof-<session>/<host>_<pid>.tbs`, mode 0600, and locked (fcntl, all of
+ * it, for writing) while its process lives. Little endian; all offsets from the start of the file.
  *
  *     header (one page) | anchors | chunk 0 | chunk 1 | …     chunks of 64 KiB, from chunks_offset
  *
@@ -81,8 +82,11 @@ enum tbp_spool_chunk_state {
     TBP_SPOOL_CHUNK_UNUSED,
     TBP_SPOOL_CHUNK_WRITING, /* set and left by the writer */
     TBP_SPOOL_CHUNK_FULL,    /* set by the writer */
-    TBP_SPOOL_CHUNK_READING, /* set by the collector; UNUSED again when it is done */
+    TBP_SPOOL_CHUNK_READING, /* set by the session while its collector reads: not used again */
 };
+/* A reader looks at `state` first (acquire) and takes chunks of all states but UNUSED; of a living
+ * process it reads records before strings (a record that is committed has its strings committed).
+ * States are changed by the recording process alone. */
 
 struct tbp_spool_chunk { /* 128 bytes, then slots */
     uint32_t magic;
@@ -93,11 +97,12 @@ struct tbp_spool_chunk { /* 128 bytes, then slots */
     uint32_t thread; /* serial number of the thread in its process: unlike tid never used twice */
     int32_t tid;     /* of the kernel */
     int32_t pid;
-    uint32_t committed; /* bytes of complete records after this header; atomic */
-    uint64_t sequence;  /* order of the chunks of a thread */
-    uint32_t consumed;  /* bytes that an earlier snapshot has taken */
-    uint32_t reserved2;
-    uint64_t n_lost_before; /* records of this thread forgotten or dropped before the first here */
+    uint32_t committed;     /* bytes of complete records after this header; atomic */
+    uint64_t sequence;      /* order of the chunks of a thread */
+    uint32_t consumed;      /* bytes that an earlier snapshot has taken */
+    uint32_t n_records;     /* set when the chunk is full */
+    uint64_t n_lost_before; /* records of this thread dropped just before the first here (those
+                             * that a ring forgot show as a gap in `sequence`) */
     char thread_name[64];   /* as far as known when the chunk was begun */
     uint64_t reserved3;
 };
@@ -145,6 +150,7 @@ enum tbp_spool_kind {
     TBP_REC_DROPPED,     /* aux 0-15: enum tbp_spool_drop; argument key 0: how many, here */
     TBP_REC_PAUSE,       /* recording rests from here … */
     TBP_REC_RESUME,      /* … to here */
+    TBP_REC_ARGS, /* arguments of an open scope; aux 0-15: 0 the innermost, 1 around it, … */
     TBP_REC_KINDS
 };
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Fork in a session. The parent goes on as if nothing had happened. The child records nothing: the
+ * spool is not mapped there (MADV_DONTFORK) and its descriptor is closed at once, so that the child
+ * cannot touch the parent's file, nor keep it looking alive.
+ */
+#include "capture/fork.h"
+
+#include "capture/janitor.h"
+#include "capture/session.h"
+#include "capture/state.h"
+#include "capture/string_table.h"
+#include "capture/thread.h"
+
+#include <pthread.h>
+
+/* In the order in which they are taken everywhere: strings, then threads; a spool's own lock comes
+ * last and is held for moments only. */
+static void prepare(void) {
+    tbp_thread_hold();
+    tbp_string_table_lock();
+    tbp_threads_lock();
+}
+
+static void in_parent(void) {
+    tbp_threads_unlock();
+    tbp_string_table_unlock();
+    tbp_thread_unhold();
+}
+
+static void in_child(void) {
+    __atomic_store_n(&tbprof_g_state, 0, __ATOMIC_RELEASE);
+    tbp_string_table_after_fork();
+    tbp_threads_after_fork();
+    tbp_janitor_after_fork();
+    tbp_session_after_fork();
+}
+
+static void set_handlers(void) {
+    pthread_atfork(prepare, in_parent, in_child);
+}
+
+void tbp_fork_init(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, set_handlers);
+}

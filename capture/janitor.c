@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The janitor sleeps on a word (futex), which threads change when they have emptied the stock of
+ * chunks; otherwise it wakes for what is due next.
+ */
+#include "capture/janitor.h"
+
+#include "capture/clock.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { STOCK_STEP = 16 }; /* chunks made present at a time: 1 MiB */
+#define SECOND_NS      INT64_C(1000000000)
+#define MILLISECOND_NS INT64_C(1000000)
+
+static struct {
+    pthread_t thread;
+    bool is_running;
+    struct tbp_session *session;
+    uint32_t word; /* atomic: changes when there is something to do */
+    bool must_end; /* atomic */
+} janitor;
+
+static void futex(int operation, uint32_t value, const struct timespec *timeout) {
+    syscall(SYS_futex, &janitor.word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
+}
+
+void tbp_janitor_wake(void) {
+    __atomic_fetch_add(&janitor.word, 1, __ATOMIC_RELEASE);
+    futex(FUTEX_WAKE, 1, NULL);
+}
+
+/* Resident set in bytes: second field of statm, in pages. */
+static int64_t resident_bytes(int fd) {
+    char text[128];
+    ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
+    if (n <= 0)
+        return -1;
+    text[n] = 0;
+    long long pages;
+    if (sscanf(text, "%*s %lld", &pages) != 1)
+        return -1;
+    return (int64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+/* When each thing is due, monotonic ns. */
+struct agenda {
+    int64_t anchor, resident;
+    int64_t anchor_step;
+    int statm;
+};
+
+static int64_t earlier(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* Does what is due; returns when the next is. */
+static int64_t work(struct tbp_session *session, struct agenda *a, int64_t now) {
+    if (now >= a->anchor) {
+        tbp_session_anchor(session);
+        a->anchor_step = earlier(a->anchor_step * 10, SECOND_NS);
+        a->anchor = now + a->anchor_step;
+    }
+    int64_t period = (int64_t)session->options.rss_period_ms * MILLISECOND_NS;
+    if (period > 0 && now >= a->resident) {
+        int64_t bytes = resident_bytes(a->statm);
+        if (bytes >= 0)
+            tbprof_counter_i64("process_resident_bytes", bytes);
+        a->resident = now + period;
+    }
+    if (session->begin_at_ns && now >= session->begin_at_ns)
+        tbp_session_begin_recording(session);
+    int64_t next = earlier(a->anchor, session->end_at_ns);
+    next = period > 0 ? earlier(next, a->resident) : next;
+    return session->begin_at_ns ? earlier(next, session->begin_at_ns) : next;
+}
+
+static void *run(void *argument) {
+    struct tbp_session *session = argument;
+    prctl(PR_SET_NAME, "tbprof-janitor");
+    int64_t now = tbp_clock_ns(CLOCK_MONOTONIC);
+    struct agenda agenda = {.anchor = now + 10 * MILLISECOND_NS,
+                            .anchor_step = 10 * MILLISECOND_NS,
+                            .statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)};
+    while (!__atomic_load_n(&janitor.must_end, __ATOMIC_ACQUIRE)) {
+        uint32_t word = __atomic_load_n(&janitor.word, __ATOMIC_ACQUIRE);
+        while (tbp_spool_stock(session->spool, STOCK_STEP))
+            ;
+        now = tbp_clock_ns(CLOCK_MONOTONIC);
+        int64_t next = work(session, &agenda, now);
+        if (now >= session->end_at_ns && tbp_session_expire())
+            break; /* the session is gone */
+        int64_t rest = next > now ? next - now : MILLISECOND_NS;
+        struct timespec timeout = {rest / SECOND_NS, rest % SECOND_NS};
+        futex(FUTEX_WAIT, word, &timeout);
+    }
+    close(agenda.statm);
+    return NULL;
+}
+
+int tbp_janitor_start(struct tbp_session *session, struct tbp_error *err) {
+    sigset_t all, before;
+    sigfillset(&all);
+    janitor.session = session;
+    __atomic_store_n(&janitor.must_end, false, __ATOMIC_RELAXED);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&janitor.thread, NULL, run, session);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    janitor.is_running = rc == 0;
+    return rc == 0 ? TBP_OK : tbp_fail(err, TBP_E_MEMORY, "starting a helper thread failed");
+}
+
+void tbp_janitor_stop(void) {
+    if (!janitor.is_running)
+        return;
+    janitor.is_running = false;
+    if (pthread_equal(janitor.thread, pthread_self())) {
+        pthread_detach(janitor.thread);
+        return;
+    }
+    __atomic_store_n(&janitor.must_end, true, __ATOMIC_RELEASE);
+    tbp_janitor_wake();
+    pthread_join(janitor.thread, NULL);
+}
+
+void tbp_janitor_after_fork(void) {
+    janitor.is_running = false;
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Chunks of a spool: which are in use, which wait with their pages present, which are full. All of
+ * it is under one lock that is taken once per 64 KiB of records.
+ */
+#include "capture/spool.h"
+
+#include "capture/spool_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define NO_CHUNK      UINT32_MAX
+#define CHUNKS_OFFSET 131072u               /* header and anchors, on a border of chunks */
+#define EXTENT_BYTES  (UINT64_C(16) << 20)  /* the file grows by this */
+#define MOST_BYTES    (UINT64_C(256) << 30) /* addresses reserved where there is no bound */
+enum { FIRST_STOCK = 16, MIN_STOCK = 32, MAX_STOCK = 1024, FOR_STRINGS = 256 };
+
+_Static_assert(TBP_SPOOL_HEADER_BYTES + TBP_SPOOL_ANCHORS * sizeof(struct tbp_spool_anchor) <=
+                   CHUNKS_OFFSET,
+               "anchors fit before the chunks");
+_Static_assert(sizeof(struct tbp_spool_header) <= TBP_SPOOL_HEADER_BYTES, "the header fits");
+
+static struct tbp_spool_chunk *chunk_at(const struct tbp_spool *spool, uint32_t i) {
+    return (struct tbp_spool_chunk *)(spool->base + CHUNKS_OFFSET +
+                                      (uint64_t)i * TBP_SPOOL_CHUNK_BYTES);
+}
+
+static uint32_t index_of(const struct tbp_spool *spool, const struct tbp_spool_chunk *chunk) {
+    return (uint32_t)(((const uint8_t *)chunk - spool->base - CHUNKS_OFFSET) /
+                      TBP_SPOOL_CHUNK_BYTES);
+}
+
+/* Makes pages present and writable; from Linux 5.14 in one call. */
+static void populate(uint8_t *at, size_t size_bytes) {
+#ifdef MADV_POPULATE_WRITE
+    if (madvise(at, size_bytes, MADV_POPULATE_WRITE) == 0)
+        return;
+#endif
+    for (size_t i = 0; i < size_bytes; i += 4096)
+        ((volatile uint8_t *)at)[i] = 0; /* nobody has written here yet */
+}
+
+/* Space for the file up to `need` bytes. Under the lock. */
+static bool back(struct tbp_spool *spool, uint64_t need) {
+    if (need <= spool->backed_bytes)
+        return true;
+    uint64_t to = (need + EXTENT_BYTES - 1) / EXTENT_BYTES * EXTENT_BYTES;
+    to = to < spool->reserved_bytes ? to : spool->reserved_bytes;
+    if (spool->fd >= 0 && !tbp_spool_file_back(spool->fd, spool->backed_bytes, to))
+        return false;
+    spool->backed_bytes = to;
+    return true;
+}
+
+/* Takes the next n of `max` chunks that nobody has touched; returns how many there were. Under the
+ * lock. */
+static uint32_t begin_chunks(struct tbp_spool *spool, uint32_t n, uint32_t max, uint32_t *first) {
+    uint32_t left = max > spool->n_begun ? max - spool->n_begun : 0;
+    *first = spool->n_begun;
+    n = n < left ? n : left;
+    if (n == 0)
+        return 0;
+    uint64_t end = CHUNKS_OFFSET + ((uint64_t)spool->n_begun + n) * TBP_SPOOL_CHUNK_BYTES;
+    if (!back(spool, end)) {
+        spool->max_chunks = spool->all_chunks = spool->n_begun; /* the disk is full: that was all */
+        spool->exhausted_why = TBP_DROP_NO_CHUNK;
+        return 0;
+    }
+    spool->n_begun += n;
+    __atomic_store_n(&spool->header->n_chunks, spool->n_begun, __ATOMIC_RELEASE);
+    return n;
+}
+
+static void push_free(struct tbp_spool *spool, uint32_t i) {
+    spool->next[i] = spool->first_free;
+    spool->first_free = i;
+    __atomic_store_n(&spool->n_free, spool->n_free + 1, __ATOMIC_RELAXED);
+}
+
+bool tbp_spool_stock(struct tbp_spool *spool, uint32_t n) {
+    uint32_t first;
+    pthread_mutex_lock(&spool->lock);
+    uint32_t missing = spool->wanted_free > spool->n_free ? spool->wanted_free - spool->n_free : 0;
+    n = begin_chunks(spool, n < missing ? n : missing, spool->max_chunks, &first);
+    pthread_mutex_unlock(&spool->lock);
+    if (n == 0)
+        return false;
+    populate((uint8_t *)chunk_at(spool, first), (size_t)n * TBP_SPOOL_CHUNK_BYTES);
+    pthread_mutex_lock(&spool->lock);
+    for (uint32_t i = n; i-- > 0;)
+        push_free(spool, first + i);
+    pthread_mutex_unlock(&spool->lock);
+    return true;
+}
+
+static void set_state(struct tbp_spool_chunk *chunk, enum tbp_spool_chunk_state state) {
+    __atomic_store_n(&chunk->state, state, __ATOMIC_RELEASE);
+}
+
+static void push_full(struct tbp_spool *spool, uint32_t i) {
+    spool->next[i] = NO_CHUNK;
+    if (spool->newest_full == NO_CHUNK)
+        spool->oldest_full = i;
+    else
+        spool->next[spool->newest_full] = i;
+    spool->newest_full = i;
+}
+
+/* The oldest full chunk, whose records are forgotten. Under the lock. */
+static uint32_t recycle_oldest(struct tbp_spool *spool) {
+    uint32_t i = spool->oldest_full;
+    if (i == NO_CHUNK)
+        return i;
+    spool->oldest_full = spool->next[i];
+    if (spool->oldest_full == NO_CHUNK)
+        spool->newest_full = NO_CHUNK;
+    tbp_spool_count(spool, TBP_DROP_RING, chunk_at(spool, i)->n_records);
+    set_state(chunk_at(spool, i), TBP_SPOOL_CHUNK_UNUSED);
+    return i;
+}
+
+/* A chunk from the stock, the untouched end or the ring. *is_cold: its pages are not present.
+ * Strings get what is kept for them beyond the bound: records are nothing without names. */
+static uint32_t find_chunk(struct tbp_spool *spool, bool is_strings, bool *is_cold) {
+    uint32_t i = spool->first_free;
+    *is_cold = false;
+    if (i != NO_CHUNK) {
+        spool->first_free = spool->next[i];
+        __atomic_store_n(&spool->n_free, spool->n_free - 1, __ATOMIC_RELAXED);
+        return i;
+    }
+    if (begin_chunks(spool, 1, is_strings ? spool->all_chunks : spool->max_chunks, &i)) {
+        *is_cold = true; /* the stock was too small: keep more */
+        if (spool->wanted_free < MAX_STOCK)
+            spool->wanted_free *= 2;
+        return i;
+    }
+    i = spool->is_ring ? recycle_oldest(spool) : NO_CHUNK;
+    if (i == NO_CHUNK && !spool->is_ring && !is_strings)
+        __atomic_store_n(&spool->is_exhausted, true, __ATOMIC_RELAXED);
+    return i;
+}
+
+struct tbp_spool_chunk *tbp_spool_take(struct tbp_spool *spool, enum tbp_spool_chunk_kind kind) {
+    bool is_cold;
+    pthread_mutex_lock(&spool->lock);
+    uint32_t i = find_chunk(spool, kind == TBP_SPOOL_CHUNK_STRINGS, &is_cold);
+    __atomic_store_n(&spool->is_low,
+                     spool->n_free < spool->wanted_free / 2 && spool->n_begun < spool->max_chunks,
+                     __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&spool->lock);
+    if (i == NO_CHUNK)
+        return NULL;
+    struct tbp_spool_chunk *chunk = chunk_at(spool, i);
+    if (is_cold)
+        populate((uint8_t *)chunk, TBP_SPOOL_CHUNK_BYTES);
+    __atomic_store_n(&chunk->committed, 0, __ATOMIC_RELAXED);
+    chunk->magic = TBP_SPOOL_CHUNK_MAGIC;
+    chunk->kind = (uint16_t)kind;
+    chunk->generation = spool->header->generation;
+    chunk->consumed = chunk->n_records = 0;
+    return chunk;
+}
+
+void tbp_spool_begin(struct tbp_spool_chunk *chunk) {
+    set_state(chunk, TBP_SPOOL_CHUNK_WRITING);
+}
+
+void tbp_spool_full(struct tbp_spool *spool, struct tbp_spool_chunk *chunk) {
+    pthread_mutex_lock(&spool->lock);
+    if (chunk->kind == TBP_SPOOL_CHUNK_STRINGS) {
+        set_state(chunk, TBP_SPOOL_CHUNK_FULL); /* never in the queue: never used again */
+    } else if (chunk->committed == 0) {         /* nothing in it: it can serve again */
+        set_state(chunk, TBP_SPOOL_CHUNK_UNUSED);
+        push_free(spool, index_of(spool, chunk));
+    } else {
+        set_state(chunk, TBP_SPOOL_CHUNK_FULL);
+        push_full(spool, index_of(spool, chunk));
+    }
+    pthread_mutex_unlock(&spool->lock);
+}
+
+void tbp_spool_detach(struct tbp_spool *spool) {
+    pthread_mutex_lock(&spool->lock);
+    for (uint32_t i = spool->oldest_full; i != NO_CHUNK; i = spool->next[i])
+        set_state(chunk_at(spool, i), TBP_SPOOL_CHUNK_READING);
+    spool->oldest_read = spool->oldest_full;
+    spool->oldest_full = spool->newest_full = NO_CHUNK;
+    pthread_mutex_unlock(&spool->lock);
+}
+
+void tbp_spool_attach(struct tbp_spool *spool) {
+    pthread_mutex_lock(&spool->lock);
+    uint32_t later = spool->oldest_full, next;
+    spool->oldest_full = spool->newest_full = NO_CHUNK;
+    for (uint32_t i = spool->oldest_read; i != NO_CHUNK; i = next) {
+        struct tbp_spool_chunk *chunk = chunk_at(spool, i);
+        next = spool->next[i];
+        bool is_taken = chunk->consumed >= chunk->committed;
+        set_state(chunk, is_taken ? TBP_SPOOL_CHUNK_UNUSED : TBP_SPOOL_CHUNK_FULL);
+        if (is_taken)
+            push_free(spool, i);
+        else
+            push_full(spool, i);
+    }
+    for (uint32_t i = later; i != NO_CHUNK; i = next) {
+        next = spool->next[i];
+        push_full(spool, i);
+    }
+    spool->oldest_read = NO_CHUNK;
+    __atomic_store_n(&spool->is_exhausted, spool->first_free == NO_CHUNK && spool->is_exhausted,
+                     __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&spool->lock);
+}
+
+/* Addresses for the spool: of the file if there is one. A bound beyond what the system gives is
+ * halved until it fits. */
+static bool reserve(struct tbp_spool *spool, uint64_t bytes) {
+    int flags = MAP_NORESERVE | (spool->fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
+    for (; bytes > EXTENT_BYTES / 16; bytes /= 2) {
+        spool->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, spool->fd, 0);
+        if (spool->base != MAP_FAILED) {
+            spool->reserved_bytes = bytes;
+            madvise(spool->base, bytes, MADV_DONTFORK);
+            return true;
+        }
+    }
+    spool->base = NULL;
+    return false;
+}
+
+/* Maps `bytes` and makes the first extent present. */
+static int map(struct tbp_spool *spool, uint64_t bytes, struct tbp_error *err) {
+    if (!reserve(spool, bytes))
+        return tbp_fail_errno(err, TBP_E_MEMORY, "reserving %llu bytes of addresses",
+                              (unsigned long long)bytes);
+    uint64_t n = (spool->reserved_bytes - CHUNKS_OFFSET) / TBP_SPOOL_CHUNK_BYTES;
+    spool->all_chunks = (uint32_t)n;
+    spool->max_chunks = (uint32_t)(n > 2 * FOR_STRINGS ? n - FOR_STRINGS : n / 2 + 1);
+    spool->list_bytes = (size_t)n * sizeof *spool->next;
+    spool->next = mmap(NULL, spool->list_bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (spool->next == MAP_FAILED) {
+        spool->next = NULL;
+        return tbp_fail_errno(err, TBP_E_MEMORY, "reserving %zu bytes", spool->list_bytes);
+    }
+    if (!back(spool, CHUNKS_OFFSET + MIN_STOCK * (uint64_t)TBP_SPOOL_CHUNK_BYTES))
+        return tbp_fail_errno(err, TBP_E_IO, "no space for spool '%s'", spool->path);
+    spool->header = (struct tbp_spool_header *)spool->base;
+    populate(spool->base, CHUNKS_OFFSET);
+    return TBP_OK;
+}
+
+static void unmap(struct tbp_spool *spool, bool remove_file) {
+    if (spool->next)
+        munmap(spool->next, spool->list_bytes);
+    if (spool->base)
+        munmap(spool->base, spool->reserved_bytes);
+    if (spool->fd >= 0 && remove_file) {
+        unlink(spool->path);
+        rmdir(spool->folder); /* stays while another process of the session has a spool there */
+    }
+    if (spool->fd >= 0)
+        close(spool->fd);
+    spool->base = NULL;
+    spool->next = NULL;
+    spool->fd = -1;
+}
+
+static int make_file(struct tbp_spool *spool, const struct tbp_spool_request *request,
+                     struct tbp_error *err) {
+    const char *folder;
+    int rc = tbp_spool_folder(request->folder, &folder, err);
+    if (rc != TBP_OK)
+        return rc;
+    int n = snprintf(spool->folder, sizeof spool->folder, "%s/tbprof-%s", folder, request->session);
+    int m = snprintf(spool->path, sizeof spool->path, "%s/%s", spool->folder, request->file);
+    if (n >= (int)sizeof spool->folder || m >= (int)sizeof spool->path)
+        return tbp_fail(err, TBP_E_USAGE, "spool folder '%.100s…' has too long a name", folder);
+    return tbp_spool_file_create(spool->folder, spool->path, &spool->fd, err);
+}
+
+/* A file, or where that fails memory and a warning. */
+static int open_somewhere(struct tbp_spool *spool, const struct tbp_spool_request *request,
+                          uint64_t bytes, struct tbp_error *err) {
+    struct tbp_error why = {0};
+    bool wants_file = !request->folder || strcmp(request->folder, "memory") != 0;
+    if (wants_file && make_file(spool, request, &why) == TBP_OK &&
+        map(spool, bytes, &why) == TBP_OK)
+        return TBP_OK;
+    unmap(spool, true);
+    spool->path[0] = spool->folder[0] = 0;
+    spool->backed_bytes = 0;
+    if (wants_file)
+        snprintf(request->warning, request->warning_size,
+                 "recorded in memory, which does not survive a crash: %s", why.message);
+    return map(spool, bytes, err);
+}
+
+int tbp_spool_open(struct tbp_spool **out, const struct tbp_spool_request *request,
+                   struct tbp_error *err) {
+    uint64_t most = (MOST_BYTES - CHUNKS_OFFSET) / TBP_SPOOL_CHUNK_BYTES - FOR_STRINGS;
+    uint64_t n = request->max_bytes / TBP_SPOOL_CHUNK_BYTES;
+    n = n < 2 ? 2 : n > most ? most : n;
+    uint64_t bytes = CHUNKS_OFFSET + (n + FOR_STRINGS) * TBP_SPOOL_CHUNK_BYTES;
+    struct tbp_spool *spool = calloc(1, sizeof *spool);
+    if (!spool)
+        return tbp_fail(err, TBP_E_MEMORY, "no memory for a session");
+    spool->fd = -1;
+    int rc = open_somewhere(spool, request, bytes, err);
+    if (rc != TBP_OK) {
+        unmap(spool, true);
+        free(spool);
+        return rc;
+    }
+    pthread_mutex_init(&spool->lock, NULL);
+    spool->first_free = spool->oldest_full = spool->newest_full = spool->oldest_read = NO_CHUNK;
+    spool->wanted_free = MIN_STOCK;
+    spool->is_ring = request->is_ring;
+    spool->exhausted_why = TBP_DROP_CAP;
+    struct tbp_spool_header *h = spool->header;
+    h->version = TBP_SPOOL_VERSION;
+    h->header_bytes = TBP_SPOOL_HEADER_BYTES;
+    h->generation = request->generation;
+    h->pid = (int32_t)getpid();
+    h->anchors_offset = TBP_SPOOL_HEADER_BYTES;
+    h->chunk_bytes = TBP_SPOOL_CHUNK_BYTES;
+    h->chunks_offset = CHUNKS_OFFSET;
+    h->magic = TBP_SPOOL_MAGIC;
+    tbp_spool_stock(spool, FIRST_STOCK);
+    *out = spool;
+    return TBP_OK;
+}
+
+void tbp_spool_close(struct tbp_spool *spool, bool remove_file) {
+    unmap(spool, remove_file);
+    pthread_mutex_destroy(&spool->lock);
+    free(spool);
+}
+
+void tbp_spool_forget(struct tbp_spool *spool) {
+    spool->base = NULL;
+    tbp_spool_close(spool, false);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The file under a spool. It is locked while its process lives (`tbprof recover` takes unlocked
+ * ones), never lies on a network file system (where a mapping can block or tear) and never where
+ * TensorBoard would take its folder for a run.
+ */
+#include "capture/spool_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/* f_type of statfs(2). */
+static const uint32_t network_magics[] = {
+    0x6969,     0x517b,     0xff534d42, 0xfe534d42, 0x5346414f, 0x73757245, 0x00c36400,
+    0x65735546, 0x0bd00bd0, 0x47504653, 0x01021997, 0x19830326, 0xaad7aaea,
+};
+
+static bool is_network(const char *folder) {
+    struct statfs fs;
+    if (statfs(folder, &fs) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof network_magics / sizeof *network_magics; i++)
+        if ((uint32_t)fs.f_type == network_magics[i])
+            return true;
+    return false;
+}
+
+int tbp_spool_folder(const char *wish, const char **folder, struct tbp_error *err) {
+    const char *places[] = {wish, getenv("TBPROF_SPOOL_DIR"), getenv("TMPDIR"), "/tmp"};
+    size_t i = 0;
+    while (i < 3 && (!places[i] || !*places[i]))
+        i++;
+    *folder = places[i];
+    struct stat st;
+    if (stat(*folder, &st) != 0)
+        return tbp_fail_errno(err, TBP_E_IO, "spool folder '%s'", *folder);
+    if (!S_ISDIR(st.st_mode))
+        return tbp_fail(err, TBP_E_IO, "spool folder '%s' is no folder", *folder);
+    if (is_network(*folder))
+        return tbp_fail(err, TBP_E_UNSUPPORTED, "spool folder '%s' is on a network file system",
+                        *folder);
+    if (strstr(*folder, "plugins/profile"))
+        return tbp_fail(err, TBP_E_UNSUPPORTED,
+                        "spool folder '%s' lies where TensorBoard looks for runs", *folder);
+    return TBP_OK;
+}
+
+/* Tied to the open file where the system can (a lock of the process would be lost when any other
+ * descriptor of the file is closed). */
+static int lock_file(int fd) {
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+#ifdef F_OFD_SETLK
+    if (fcntl(fd, F_OFD_SETLK, &whole) == 0)
+        return 0;
+#endif
+    return fcntl(fd, F_SETLK, &whole);
+}
+
+int tbp_spool_file_create(const char *path_folder, const char *path, int *fd,
+                          struct tbp_error *err) {
+    if (mkdir(path_folder, 0700) != 0 && errno != EEXIST)
+        return tbp_fail_errno(err, TBP_E_IO, "making spool folder '%s'", path_folder);
+    struct stat st;
+    if (lstat(path_folder, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+        return tbp_fail(err, TBP_E_IO, "spool folder '%s' is not ours", path_folder);
+    *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (*fd < 0)
+        return tbp_fail_errno(err, TBP_E_IO, "making spool '%s'", path);
+    lock_file(*fd); /* without locks (rare file systems) `recover` asks for the process */
+    return TBP_OK;
+}
+
+/* Where the file system cannot reserve, zeros are written; a system without space says so here and
+ * not by SIGBUS later. */
+static bool write_zeros(int fd, uint64_t from, uint64_t to) {
+    static const char zeros[65536];
+    while (from < to) {
+        size_t n = to - from < sizeof zeros ? (size_t)(to - from) : sizeof zeros;
+        ssize_t written = pwrite(fd, zeros, n, (off_t)from);
+        if (written <= 0)
+            return false;
+        from += (uint64_t)written;
+    }
+    return true;
+}
+
+bool tbp_spool_file_back(int fd, uint64_t from, uint64_t to) {
+    struct rlimit most;
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY && to > most.rlim_cur)
+        return false; /* asking would end in SIGXFSZ */
+    int rc;
+    do
+        rc = fallocate(fd, 0, (off_t)from, (off_t)(to - from));
+    while (rc != 0 && errno == EINTR);
+    if (rc == 0)
+        return true;
+    if (errno != EOPNOTSUPP && errno != ENOSYS)
+        return false;
+    return write_zeros(fd, from, to);
+}

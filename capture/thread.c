@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of threads: registration, ends of threads, and waiting for threads to be outside.
+ * Waiting costs the recording threads nothing: they store in_write and then look at the state word,
+ * without a fence; whoever has changed the word makes the system run a barrier on all processors
+ * (membarrier), after which each thread has either seen the new word or shows in_write.
+ */
+#include "capture/thread.h"
+
+#include "capture/record.h"
+
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SETTLE_TRIES = 100000, SETTLE_NS = 50000 }; /* five seconds */
+
+__thread struct tbp_thread *tbp_thread_self __attribute__((tls_model("initial-exec")));
+static __thread bool is_registering;
+
+static struct tbp_thread blocks[TBP_THREADS];
+static struct {
+    pthread_mutex_t lock;
+    pthread_key_t key;
+    bool has_key;
+    uint32_t n_blocks;               /* that were ever used; atomic */
+    uint32_t n_serials;              /* threads so far */
+    uint32_t free_list[TBP_THREADS]; /* blocks whose threads are gone */
+    uint32_t n_free;
+    struct tbp_thread_sums dead; /* of this session */
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool is_of_session(const struct tbp_thread *t) {
+    return __atomic_load_n(&t->tag, __ATOMIC_ACQUIRE) >> 16 ==
+           tbp_state_generation(tbp_state_load());
+}
+
+static void add(struct tbp_thread_sums *sums, const struct tbp_thread *t) {
+    sums->n_records += __atomic_load_n(&t->n_records, __ATOMIC_RELAXED);
+    sums->n_open_scopes += __atomic_load_n(&t->depth, __ATOMIC_RELAXED);
+    sums->n_activities += __atomic_load_n(&t->n_activities, __ATOMIC_RELAXED);
+    sums->n_threads++;
+}
+
+/* The thread ends: its chunk is complete, its block serves another thread. Records from destructors
+ * that run later register it anew. */
+static void thread_ends(void *block) {
+    struct tbp_thread *t = block;
+    __atomic_store_n(&t->in_write, 1, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (tbp_state_load() & TBP_STATE_OPEN && is_of_session(t) && t->chunk)
+        tbp_record_end_chunk(t);
+    tbp_thread_self = NULL;
+    tbp_record_leave(t);
+    pthread_mutex_lock(&registry.lock);
+    if (is_of_session(t))
+        add(&registry.dead, t);
+    __atomic_store_n(&t->tag, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->is_live, 0, __ATOMIC_RELEASE);
+    registry.free_list[registry.n_free++] = t->index;
+    pthread_mutex_unlock(&registry.lock);
+}
+
+static void read_name(struct tbp_thread *t) {
+    char name[16] = "";
+    prctl(PR_GET_NAME, name);
+    memset(t->name, 0, sizeof t->name);
+    memcpy(t->name, name, strnlen(name, sizeof name - 1));
+}
+
+/* A block for this thread. Under the lock. */
+static struct tbp_thread *take_block(void) {
+    struct tbp_thread *t = NULL;
+    if (registry.n_free) {
+        t = &blocks[registry.free_list[--registry.n_free]];
+    } else if (registry.n_blocks < TBP_THREADS) {
+        t = &blocks[registry.n_blocks];
+        t->index = registry.n_blocks;
+        __atomic_store_n(&registry.n_blocks, registry.n_blocks + 1, __ATOMIC_RELEASE);
+    } else if (tbp_state_load() & TBP_STATE_OPEN) {
+        /* The session ends under this lock, too: the spool is there. */
+        tbp_spool_count(tbp_record_spool, TBP_DROP_THREADS, 1);
+    }
+    if (t)
+        t->serial = ++registry.n_serials;
+    return t;
+}
+
+static void make_key(void) {
+    registry.has_key = pthread_key_create(&registry.key, thread_ends) == 0;
+}
+
+void tbp_threads_init(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_key);
+}
+
+struct tbp_thread *tbp_thread_register(void) {
+    if (is_registering)
+        return NULL;
+    is_registering = true;
+    tbp_threads_init();
+    pthread_mutex_lock(&registry.lock);
+    struct tbp_thread *t = take_block();
+    pthread_mutex_unlock(&registry.lock);
+    if (t) {
+        t->tid = (int32_t)syscall(SYS_gettid);
+        t->chunk = NULL;
+        t->at = t->end = NULL;
+        read_name(t);
+        __atomic_store_n(&t->is_live, 1, __ATOMIC_RELEASE);
+        tbp_thread_self = t;
+        if (registry.has_key)
+            pthread_setspecific(registry.key, t);
+    }
+    is_registering = false;
+    return t;
+}
+
+void tbp_thread_set_name(struct tbp_thread *t, const char *name) {
+    memset(t->name, 0, sizeof t->name);
+    memcpy(t->name, name, strnlen(name, sizeof t->name - 1));
+}
+
+/* All processors on which this process runs pass a barrier. */
+static void barrier_everywhere(void) {
+    static bool is_registered;
+    if (!is_registered)
+        is_registered =
+            syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+    if (is_registered && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
+        return;
+    struct timespec rest = {0, 20000000}; /* old systems: longer than any store stays unseen */
+    nanosleep(&rest, NULL);
+}
+
+static bool wait_for(const struct tbp_thread *t) {
+    struct timespec rest = {0, SETTLE_NS};
+    for (int i = 0; i < SETTLE_TRIES; i++) {
+        if (!__atomic_load_n(&t->in_write, __ATOMIC_ACQUIRE))
+            return true;
+        if (i < 100)
+            sched_yield();
+        else
+            nanosleep(&rest, NULL);
+    }
+    return false;
+}
+
+bool tbp_threads_settle(void) {
+    bool all = true;
+    barrier_everywhere();
+    uint32_t n = __atomic_load_n(&registry.n_blocks, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < n; i++)
+        if (&blocks[i] != tbp_thread_self && !wait_for(&blocks[i]))
+            all = false;
+    return all;
+}
+
+void tbp_threads_sum(struct tbp_thread_sums *sums) {
+    pthread_mutex_lock(&registry.lock);
+    *sums = registry.dead;
+    for (uint32_t i = 0; i < registry.n_blocks; i++)
+        if (__atomic_load_n(&blocks[i].is_live, __ATOMIC_ACQUIRE) && is_of_session(&blocks[i]))
+            add(sums, &blocks[i]);
+    pthread_mutex_unlock(&registry.lock);
+}
+
+void tbp_threads_detach(void) {
+    pthread_mutex_lock(&registry.lock);
+    for (uint32_t i = 0; i < registry.n_blocks; i++) {
+        if (is_of_session(&blocks[i]) && blocks[i].chunk)
+            memcpy(blocks[i].chunk->thread_name, blocks[i].name, sizeof blocks[i].name);
+        __atomic_store_n(&blocks[i].tag, 0, __ATOMIC_RELEASE);
+    }
+    registry.dead = (struct tbp_thread_sums){0};
+    pthread_mutex_unlock(&registry.lock);
+}
+
+void tbp_threads_lock(void) {
+    pthread_mutex_lock(&registry.lock);
+}
+
+void tbp_threads_unlock(void) {
+    pthread_mutex_unlock(&registry.lock);
+}
+
+/* The child has one thread, which registers anew; the others' blocks are free. */
+void tbp_threads_after_fork(void) {
+    struct tbp_thread *self = tbp_thread_self;
+    pthread_mutex_init(&registry.lock, NULL);
+    registry.n_free = 0;
+    registry.dead = (struct tbp_thread_sums){0};
+    for (uint32_t i = registry.n_blocks; i-- > 0;) {
+        blocks[i].in_write = blocks[i].is_live = blocks[i].tag = blocks[i].depth = 0;
+        blocks[i].chunk = NULL;
+        if (&blocks[i] != self)
+            registry.free_list[registry.n_free++] = i;
+    }
+    if (self) {
+        self->is_live = 1;
+        self->tid = (int32_t)syscall(SYS_gettid);
+    }
+}
+
+void tbp_thread_hold(void) {
+    struct tbp_thread *t = tbp_thread_self;
+    if (t)
+        __atomic_store_n(&t->in_write, t->in_write + 1, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+void tbp_thread_unhold(void) {
+    struct tbp_thread *t = tbp_thread_self;
+    if (t && t->in_write)
+        __atomic_store_n(&t->in_write, t->in_write - 1, __ATOMIC_RELEASE);
+}

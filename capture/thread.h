@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the runtime knows of a thread: where it writes, how deep its scopes are, what it lost. A
+ * thread registers with its first record (or name) and is forgotten when it ends; blocks lie in one
+ * fixed table, so that whoever looks at them needs no lock. A block is written by its thread alone,
+ * but for what says "atomic", and for the end of a session, which waits until no thread is inside a
+ * record (tbp_threads_settle).
+ */
+#ifndef TBP_CAPTURE_THREAD_H
+#define TBP_CAPTURE_THREAD_H
+
+#include "capture/spool.h"
+
+enum { TBP_THREADS = 4096 };
+
+struct tbp_thread {
+    /* what every record touches */
+    uint8_t *at, *end;             /* in the chunk: next record, and behind the last */
+    struct tbp_spool_chunk *chunk; /* NULL: none */
+    uint64_t ticks_base;           /* of the session */
+    uint64_t last_ticks;           /* of the last record, relative to the base */
+    uint64_t n_records;            /* of the session; atomic */
+    uint32_t in_write;             /* atomic: a record is being written, or must not be */
+    uint32_t depth;                /* open scopes; atomic */
+    uint32_t tag;                  /* generation << 16 | index; 0: not of this session; atomic */
+    bool is_tsc;
+    /* the rest */
+    uint32_t index;          /* of the block */
+    uint32_t serial;         /* of the thread, never used twice in a process */
+    int32_t tid;             /* of the kernel */
+    uint32_t is_live;        /* atomic */
+    uint32_t n_annotations;  /* open ones */
+    uint32_t n_lost;         /* records dropped since the last one written */
+    uint64_t sequence;       /* of the next chunk */
+    uint64_t n_before_chunk; /* records before those in the chunk */
+    uint64_t n_activities;   /* begun in this session, not ended by this thread; atomic */
+    uint64_t step;           /* scope of the open step, 0: none */
+    char name[64];           /* as it set it, else what the system calls it */
+} __attribute__((aligned(64)));
+
+/* Block of this thread, NULL: not registered. In the library's initial TLS block: a plain load. */
+extern __thread struct tbp_thread *tbp_thread_self __attribute__((tls_model("initial-exec")));
+
+/* Registers this thread; NULL if there is no block left, or in the middle of registering. */
+struct tbp_thread *tbp_thread_register(void);
+void tbp_thread_set_name(struct tbp_thread *thread, const char *name);
+
+/* The hook for ends of threads; by register, or earlier, while keys are cheap. */
+void tbp_threads_init(void);
+
+/* Waits until no other thread is inside a record that began before the state word was changed.
+ * False: some thread did not get on for seconds; its memory must stay. */
+bool tbp_threads_settle(void);
+
+struct tbp_thread_sums {
+    uint64_t n_records, n_threads, n_open_scopes, n_activities;
+};
+/* Of the running session, dead threads included. */
+void tbp_threads_sum(struct tbp_thread_sums *sums);
+/* After settle: the session's last word to threads, their names go to the chunks that they were
+ * writing. Sums are zero afterwards. */
+void tbp_threads_detach(void);
+
+void tbp_threads_lock(void);
+void tbp_threads_unlock(void);
+void tbp_threads_after_fork(void);
+
+/* A thread that holds locks of the runtime outside a record: signal handlers on it record nothing
+ * meanwhile. Nests. */
+void tbp_thread_hold(void);
+void tbp_thread_unhold(void);
+
+#endif
