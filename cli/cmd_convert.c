@@ -8,8 +8,10 @@
 #include "cli/convert_run.h"
 #include "cli/receipt.h"
 #include "cli/warn_input.h"
+#include "plugin_data/rundir.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -116,28 +118,76 @@ static bool is_name(const char *name) {
     return *name && *name != '.' && !strchr(name, '/');
 }
 
-static int check_name(const char *option, const char *name, struct tbp_error *err) {
-    if (name && !is_name(name))
-        return tbp_fail(err, TBP_E_OPTION, "'%s' is no name for '%s'", name, option);
-    return TBP_OK;
+/* How long the longest ending is that a host's name gets, with its dot. */
+static size_t longest_ending(void) {
+    size_t longest = strlen(".tbprof.json");
+    for (size_t i = 0; tbp_tools[i]; i++) {
+        const char *const names[] = {tbp_tools[i]->file, tbp_tools[i]->pb_file};
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+            if (names[k] && strlen(names[k]) + 1 > longest)
+                longest = strlen(names[k]) + 1;
+        }
+    }
+    return longest;
+}
+
+/* File systems take NAME_MAX bytes for a name; `ending` of them are not the user's. */
+static int check_length(const char *option, const char *name, size_t ending,
+                        struct tbp_error *err) {
+    enum { SHOWN = 40 };
+    size_t most = NAME_MAX - ending, shown = SHOWN;
+    if (strlen(name) <= most)
+        return TBP_OK;
+    while (shown && ((unsigned char)name[shown] & 0xC0) == 0x80)
+        shown--; /* no character is cut */
+    return tbp_fail(
+        err, TBP_E_USAGE,
+        "the name '%.*s…' for '%s' has %zu bytes, and file systems leave it %zu: choose "
+        "a shorter one with --%s NAME",
+        (int)shown, name, option, strlen(name), most, option);
+}
+
+static int check_host(const char *name, struct tbp_error *err) {
+    if (strcmp(name, TBP_RUNDIR_ALL_HOSTS) == 0)
+        return tbp_fail(err, TBP_E_USAGE,
+                        "'%s' stands for all hosts together and is no name of one: choose another "
+                        "with --host NAME",
+                        name);
+    return check_length("host", name, longest_ending(), err);
+}
+
+/* "_pages" is appended where the pages go apart. */
+static int check_run(const struct convert *c, const char *name, struct tbp_error *err) {
+    return check_length("run", name, c->v->for_whom == FOR_NEWEST ? 0 : strlen("_pages"), err);
+}
+
+static int check_given(const struct convert *c, struct tbp_error *err) {
+    const struct convert_values *v = c->v;
+    if (v->run && !is_name(v->run))
+        return tbp_fail(err, TBP_E_OPTION, "'%s' is no name for 'run'", v->run);
+    if (v->host && !is_name(v->host))
+        return tbp_fail(err, TBP_E_OPTION, "'%s' is no name for 'host'", v->host);
+    int status = v->run ? check_run(c, v->run, err) : TBP_OK;
+    return status || !v->host ? status : check_host(v->host, err);
 }
 
 /* Names taken from files and folders obey the rules of --run and --host: they become paths too. */
-static int check_derived(const struct convert *c, struct tbp_error *err) {
-    for (size_t i = 0; i < c->runs.list.n; i++) {
-        const struct tbp_run *r = &c->runs.list.at[i];
-        if (!c->v->run && !is_name(r->name))
+static int check_derived(const struct convert *c, const struct tbp_run *r, struct tbp_error *err) {
+    int status = TBP_OK;
+    if (!c->v->run && !is_name(r->name))
+        return tbp_fail(err, TBP_E_USAGE,
+                        "'%s' gives no name for a run ('%s'): choose one with --run NAME",
+                        r->hosts[0].path, r->name);
+    if (!c->v->run)
+        status = check_run(c, r->name, err);
+    for (size_t k = 0; k < r->n_hosts && !status; k++) {
+        if (!is_name(r->hosts[k].host.p))
             return tbp_fail(err, TBP_E_USAGE,
-                            "'%s' gives no name for a run ('%s'): choose one with --run NAME",
-                            r->hosts[0].path, r->name);
-        for (size_t k = 0; k < r->n_hosts; k++) {
-            if (!is_name(r->hosts[k].host.p))
-                return tbp_fail(err, TBP_E_USAGE,
-                                "'%s' gives no name for a host ('%s'): choose one with --host NAME",
-                                r->hosts[k].path, r->hosts[k].host.p);
-        }
+                            "'%s' gives no name for a host ('%s'): choose one with --host NAME",
+                            r->hosts[k].path, r->hosts[k].host.p);
+        status = check_host(r->hosts[k].host.p, err);
     }
-    return TBP_OK;
+    return status;
 }
 
 /* All hosts of `from` become hosts of `into`. */
@@ -241,9 +291,7 @@ static int unite_runs(struct convert *c, struct tbp_error *err) {
 
 static int name_runs(struct convert *c, struct tbp_error *err) {
     const struct convert_values *v = c->v;
-    int status = check_name("run", v->run, err);
-    if (!status)
-        status = check_name("host", v->host, err);
+    int status = check_given(c, err);
     if (!status && v->host && (c->runs.list.n != 1 || c->runs.list.at[0].n_hosts != 1))
         status = tbp_fail(err, TBP_E_USAGE,
                           "'host' names the host of a single file, and there are several");
@@ -251,7 +299,8 @@ static int name_runs(struct convert *c, struct tbp_error *err) {
         return status;
     if (v->host)
         c->runs.list.at[0].hosts[0].host = tbp_str_c(v->host);
-    status = check_derived(c, err);
+    for (size_t i = 0; i < c->runs.list.n && !status; i++)
+        status = check_derived(c, &c->runs.list.at[i], err);
     return status ? status : unite_runs(c, err);
 }
 
@@ -438,7 +487,9 @@ static int convert_with_json(struct convert *c, struct tbp_error *err) {
     tbp_json_init(c->json, &out.base);
     tbp_json_lit(c->json, "{\"runs\":[");
     int status = convert_all(c, err);
-    tbp_json_lit(c->json, "]}\n");
+    tbp_json_char(c->json, ']');
+    tbp_json_skipped(c->json, &c->runs);
+    tbp_json_lit(c->json, "}\n");
     int written = tbp_json_finish(c->json, status ? &ignored : err);
     return status ? status : written;
 }
@@ -451,8 +502,12 @@ static int run_convert(struct tbp_cli *cli, const void *values, char **args, siz
     int status = choose_tools(&c, err);
     if (!status && c.v->output && !*c.v->output)
         status = tbp_fail(err, TBP_E_OPTION, "'output' needs the name of a folder, not ''");
-    for (size_t i = 0; i < n_args && !status; i++)
-        status = tbp_find_runs(&c.runs, cli->arena, args[i], err);
+    if (!status)
+        status = tbp_check_format(c.v->from, err);
+    if (!status)
+        status = tbp_find_all_runs(&c.runs, cli->arena, args, n_args, err);
+    if (!status)
+        c.has_loss = tbp_warn_skipped(cli, &c.runs);
     if (!status)
         status = name_runs(&c, err);
     if (!status) {

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/receipt.h"
 #include "cli/run_session.h"
+#include "cli/warn_input.h"
 #include "convert/analyze/step_table.h"
 
 #include <inttypes.h>
@@ -246,16 +247,21 @@ static int show_runs(const struct tbp_runs *runs, const struct info_values *v, s
     }
     if (status || !j)
         return status;
-    tbp_json_lit(j, "]}\n");
+    tbp_json_char(j, ']');
+    tbp_json_skipped(j, runs);
+    tbp_json_lit(j, "}\n");
     return tbp_json_finish(j, err);
 }
 
 static int run_info(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                     struct tbp_error *err) {
+    const struct info_values *v = values;
     struct tbp_runs runs = {0};
-    int status = TBP_OK;
-    for (size_t i = 0; i < n_args && !status; i++)
-        status = tbp_find_runs(&runs, cli->arena, args[i], err);
+    int status = tbp_check_format(v->from, err);
+    if (!status)
+        status = tbp_find_all_runs(&runs, cli->arena, args, n_args, err);
+    if (!status)
+        tbp_warn_skipped(cli, &runs);
     if (!status)
         status = show_runs(&runs, values, cli, err);
     tbp_runs_release(&runs);

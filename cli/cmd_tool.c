@@ -54,20 +54,41 @@ static const char *const tool_examples[] = {
     NULL,
 };
 
+/* The plugin's pages send what they like; here a key that the tool does not know is a mistake. */
+static int check_param(const struct tbp_tool *tool, const char *key, struct tbp_error *err) {
+    struct tbp_nearest nearest;
+    tbp_nearest_init(&nearest, key);
+    for (const struct tbp_tool_param *p = tool->params; p && p->key; p++) {
+        if (strcmp(p->key, key) == 0)
+            return TBP_OK;
+        tbp_nearest_try(&nearest, p->key);
+    }
+    if (!tool->params)
+        return tbp_fail(err, TBP_E_OPTION, "'%s' takes no parameters, so no '%s'", tool->name, key);
+    return tbp_fail(err, TBP_E_OPTION, "'%s' has no parameter '%s'; %s '%s'", tool->name, key,
+                    nearest.best ? "did you mean" : "there is for instance",
+                    nearest.best ? nearest.best : tool->params[0].key);
+}
+
 /* KEY=VALUE texts as the tool's options. */
-static int split_params(struct tbp_request *r, const struct tbp_opt_list *params,
-                        struct tbp_arena *arena, struct tbp_error *err) {
+static int split_params(struct tbp_request *r, const struct tbp_tool *tool,
+                        const struct tbp_opt_list *params, struct tbp_arena *arena,
+                        struct tbp_error *err) {
     struct tbp_tool_option *options = TBP_NEW_N(arena, struct tbp_tool_option, params->n + 1);
+    r->options = options;
     for (size_t i = 0; i < params->n; i++) {
         const char *equals = strchr(params->at[i], '=');
         if (!equals || equals == params->at[i])
             return tbp_fail(err, TBP_E_OPTION, "'param' takes KEY=VALUE, not '%s'", params->at[i]);
-        options[i].key =
+        const char *key =
             tbp_arena_printf(arena, "%.*s", (int)(equals - params->at[i]), params->at[i]);
-        options[i].value = equals + 1;
+        int status = check_param(tool, key, err);
+        if (status)
+            return status;
+        if (tbp_request_option(r, key, NULL))
+            return tbp_fail(err, TBP_E_OPTION, "'%s' is given twice", key);
+        options[r->n_options++] = (struct tbp_tool_option){key, equals + 1};
     }
-    r->options = options;
-    r->n_options = params->n;
     return TBP_OK;
 }
 
@@ -110,9 +131,7 @@ static int choose_host(const struct tbp_tool *tool, struct tbp_session *s, const
 static int answer(const struct tbp_tool *tool, struct tbp_session *s, const struct tool_values *v,
                   struct tbp_request *request, struct tbp_arena *arena, struct tbp_error *err) {
     struct tbp_sink_fd out;
-    int status = split_params(request, &v->params, arena, err);
-    if (!status)
-        status = choose_host(tool, s, v->host, &request->host, err);
+    int status = choose_host(tool, s, v->host, &request->host, err);
     if (status)
         return status;
     tbp_sink_fd_init(&out, STDOUT_FILENO);
@@ -124,8 +143,7 @@ static int answer(const struct tbp_tool *tool, struct tbp_session *s, const stru
 
 /* Of the hosts that the answer is made of; they are loaded already. */
 static int tell_losses(const struct tbp_cli *cli, struct tbp_session *s, uint32_t asked,
-                       bool strict, struct tbp_error *err) {
-    bool has_loss = false;
+                       bool has_loss, bool strict, struct tbp_error *err) {
     struct tbp_error ignored; /* of a host that the answer could do without */
     for (uint32_t i = 0; i < tbp_session_n_hosts(s); i++) {
         if (asked != TBP_ALL_HOSTS && asked != i)
@@ -146,20 +164,25 @@ static int run_tool(struct tbp_cli *cli, const void *values, char **args, size_t
     const struct tool_values *v = values;
     const struct tbp_tool *tool;
     struct tbp_run run;
+    struct tbp_request request = {.dialect = (enum tbp_dialect)v->dialect};
+    bool has_loss = false;
     (void)n_args;
     int status = find_tool(&tool, args[0], err);
     if (!status)
-        status = tbp_find_one_run(&run, cli->arena, args[1], v->run, err);
+        status = split_params(&request, tool, &v->params, cli->arena, err);
+    if (!status)
+        status = tbp_check_format(v->from, err);
+    if (!status)
+        status = tbp_find_one_run(&run, cli, args[1], v->run, &has_loss, err);
     if (status)
         return status;
     struct tbp_run_loader loader = {&run, v->from};
     struct tbp_pool *pool = tbp_pool_new(v->jobs);
     struct tbp_session *s =
         tbp_run_session(&loader, (enum tbp_semantics)v->semantics, cli->arena, pool);
-    struct tbp_request request = {.dialect = (enum tbp_dialect)v->dialect};
     status = answer(tool, s, v, &request, cli->arena, err);
     if (!status)
-        status = tell_losses(cli, s, request.host, v->strict, err);
+        status = tell_losses(cli, s, request.host, has_loss, v->strict, err);
     tbp_session_free(s);
     tbp_pool_free(pool);
     return status;

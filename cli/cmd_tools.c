@@ -21,10 +21,16 @@ static const char *const tools_examples[] = {
 
 enum { NAME_COLUMN = 28 };
 
+static void list_tool(FILE *out, const struct tbp_tool *t) {
+    fprintf(out, "  %-*s%s\n", NAME_COLUMN, t->name, t->help);
+    for (const struct tbp_tool_param *p = t->params; p && p->key; p++)
+        fprintf(out, "    -O %-*s%s\n", NAME_COLUMN - 5, p->key, p->help);
+}
+
 static void list_text(FILE *out) {
     fputs("tools (tbprof tool NAME INPUT):\n", out);
     for (size_t i = 0; tbp_tools[i]; i++)
-        fprintf(out, "  %-*s%s\n", NAME_COLUMN, tbp_tools[i]->name, tbp_tools[i]->help);
+        list_tool(out, tbp_tools[i]);
     fputs("readers (--from NAME):\n", out);
     for (size_t i = 0; tbp_readers[i]; i++)
         fprintf(out, "  %-*s%s\n", NAME_COLUMN, tbp_readers[i]->name, tbp_readers[i]->help);
@@ -57,9 +63,14 @@ static void list_json(struct tbp_json *j) {
         json_text(j, "legacy_name", t->legacy_name ? t->legacy_name : t->name);
         tbp_json_char(j, ',');
         json_text(j, "file", t->file);
-        tbp_json_printf(j, ",\"one_host\":%s,\"all_hosts\":%s}",
+        tbp_json_printf(j, ",\"one_host\":%s,\"all_hosts\":%s,\"params\":[",
                         t->scope & TBP_SCOPE_HOST ? "true" : "false",
                         t->scope & TBP_SCOPE_ALL_HOSTS ? "true" : "false");
+        for (size_t k = 0; t->params && t->params[k].key; k++) {
+            json_entry(j, k, t->params[k].key, t->params[k].help);
+            tbp_json_char(j, '}');
+        }
+        tbp_json_lit(j, "]}");
     }
     tbp_json_lit(j, "],\"readers\":[");
     for (size_t i = 0; tbp_readers[i]; i++) {

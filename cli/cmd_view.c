@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/doctor.h"
 #include "cli/reach.h"
+#include "cli/run_session.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -293,7 +294,9 @@ static int run_view(struct tbp_cli *cli, const void *values, char **args, size_t
     sigset_t old;
     if (w.v->port > UINT16_MAX)
         return tbp_fail(err, TBP_E_OPTION, "'%u' is no port", (unsigned)w.v->port);
-    int status = check_installed(&w, err);
+    int status = tbp_check_format(w.v->from, err);
+    if (!status)
+        status = check_installed(&w, err);
     if (status)
         return status;
     block_stops(&w, &old);

@@ -15,16 +15,16 @@ enum { MAX_DEPTH = 16 };
 struct config {
     yaml_document_t *doc;
     const char *name;
-    const struct tbp_command *command;
+    const struct tbp_command *command; /* whose options the keys are */
     struct tbp_arena *arena;
-    uint64_t given;
+    uint64_t given; /* options with a value already: bit i as in struct tbp_parsed */
     void *values;
 };
 
+/* "FILE:LINE: " and what is wrong there. */
 static int fail_line(const struct config *f, const yaml_node_t *n, struct tbp_error *err,
                      const char *what) {
-    return tbp_fail(err, TBP_E_OPTION, "%s in '%s' line %zu", what, f->name,
-                    n->start_mark.line + 1);
+    return tbp_fail(err, TBP_E_OPTION, "%s:%zu: %s", f->name, n->start_mark.line + 1, what);
 }
 
 static const char *scalar(const struct config *f, const yaml_node_t *n) {
@@ -32,13 +32,14 @@ static const char *scalar(const struct config *f, const yaml_node_t *n) {
     return tbp_arena_str(f->arena, s).p;
 }
 
-static bool known_to_any(const char *key) {
+/* The first command that has the option. */
+static const struct tbp_command *command_with(const char *key) {
     size_t index;
     for (size_t i = 0; tbp_commands[i]; i++) {
         if (tbp_command_option_named(tbp_commands[i], key, &index))
-            return true;
+            return tbp_commands[i];
     }
-    return false;
+    return NULL;
 }
 
 static void try_options(struct tbp_nearest *nearest, const struct tbp_command *c) {
@@ -47,26 +48,32 @@ static void try_options(struct tbp_nearest *nearest, const struct tbp_command *c
         tbp_nearest_try(nearest, o->name);
 }
 
-/* The command whose section a key opens, or NULL. */
-static const struct tbp_command *section_of(const struct config *f, const char *key) {
+/* The command whose section a key opens, or NULL. A section is a mapping, which no option is: so
+ * "tools: [overview_page]" is the option and "tools: {quiet: true}" the command. */
+static const struct tbp_command *section_of(const struct config *f, const char *key,
+                                            const yaml_node_t *value) {
+    if (value->type != YAML_MAPPING_NODE)
+        return NULL;
     return strcmp(f->command->name, key) == 0 ? f->command : tbp_command_find(key);
 }
 
-/* section: the command in whose section the key stands, NULL at the top level. */
+/* is_section: the key stands in the section of the command, else at the top level. */
 static int fail_unknown_key(const struct config *f, const yaml_node_t *n, const char *key,
-                            const struct tbp_command *section, struct tbp_error *err) {
+                            bool is_section, struct tbp_error *err) {
     struct tbp_nearest nearest;
+    size_t line = n->start_mark.line + 1;
     tbp_nearest_init(&nearest, key);
-    try_options(&nearest, section ? section : f->command);
-    for (size_t i = 0; !section && tbp_commands[i]; i++) {
+    try_options(&nearest, f->command);
+    for (size_t i = 0; !is_section && tbp_commands[i]; i++) {
         try_options(&nearest, tbp_commands[i]);
         tbp_nearest_try(&nearest, tbp_commands[i]->name);
     }
-    unsigned long line = n->start_mark.line + 1;
     if (!nearest.best)
-        return tbp_fail(err, TBP_E_OPTION, "unknown key '%s' in '%s' line %lu", key, f->name, line);
-    return tbp_fail(err, TBP_E_OPTION, "unknown key '%s' in '%s' line %lu; did you mean '%s'?", key,
-                    f->name, line, nearest.best);
+        return tbp_fail(err, TBP_E_OPTION,
+                        "%s:%zu: unknown key '%s'; keys are the long options of 'tbprof %s --help'",
+                        f->name, line, key, f->command->name);
+    return tbp_fail(err, TBP_E_OPTION, "%s:%zu: unknown key '%s'; did you mean '%s'?", f->name,
+                    line, key, nearest.best);
 }
 
 /* "key: ~" and "key:" say nothing about the key; quoted texts are texts. */
@@ -81,96 +88,164 @@ static bool is_null(const yaml_node_t *n) {
     return false;
 }
 
+static const char *shape_of(const yaml_node_t *n) {
+    if (n->type == YAML_MAPPING_NODE)
+        return "a mapping";
+    return n->type == YAML_SEQUENCE_NODE ? "a list" : is_null(n) ? "nothing" : "a text";
+}
+
+static int fail_shape(const struct config *f, const struct tbp_opt *o, const yaml_node_t *n,
+                      struct tbp_error *err) {
+    static const char *const wanted[] = {[TBP_OPT_FLAG] = "true or false",
+                                         [TBP_OPT_TEXT] = "a text",
+                                         [TBP_OPT_NUMBER] = "a whole number",
+                                         [TBP_OPT_CHOICE] = "one of its values",
+                                         [TBP_OPT_LIST] = "a text or a list of texts"};
+    return tbp_fail(err, TBP_E_OPTION, "%s:%zu: '%s' takes %s, not %s", f->name,
+                    n->start_mark.line + 1, o->name, wanted[o->kind], shape_of(n));
+}
+
+static int set_scalar(const struct config *f, const struct tbp_opt *o, const yaml_node_t *n,
+                      struct tbp_error *err) {
+    struct tbp_error why;
+    if (n->type != YAML_SCALAR_NODE || is_null(n))
+        return fail_shape(f, o, n, err);
+    if (tbp_str_find((struct tbp_str){(const char *)n->data.scalar.value, n->data.scalar.length},
+                     '\0') < n->data.scalar.length)
+        return fail_line(f, n, err, "a text with a zero byte in it");
+    if (tbp_option_set(o, f->arena, f->values, scalar(f, n), &why) == TBP_OK)
+        return TBP_OK;
+    return tbp_fail(err, why.code, "%s:%zu: %s", f->name, n->start_mark.line + 1, why.message);
+}
+
 static int set_value(const struct config *f, const struct tbp_opt *o, const yaml_node_t *value,
                      struct tbp_error *err) {
-    if (value->type == YAML_SCALAR_NODE) {
-        int status = tbp_option_set(o, f->arena, f->values, scalar(f, value), err);
-        if (status)
-            tbp_cause(err, "'%s' line %zu", f->name, value->start_mark.line + 1);
-        return status;
-    }
     if (value->type != YAML_SEQUENCE_NODE || o->kind != TBP_OPT_LIST)
-        return fail_line(f, value, err, "value of the wrong shape");
+        return set_scalar(f, o, value, err);
+    int status = TBP_OK;
     const yaml_node_item_t *item = value->data.sequence.items.start;
-    for (; item < value->data.sequence.items.top; item++) {
-        const yaml_node_t *n = yaml_document_get_node(f->doc, *item);
-        if (n->type != YAML_SCALAR_NODE)
-            return fail_line(f, n, err, "value of the wrong shape");
-        int status = tbp_option_set(o, f->arena, f->values, scalar(f, n), err);
-        if (status)
-            return status;
+    for (; item < value->data.sequence.items.top && !status; item++)
+        status = set_scalar(f, o, yaml_document_get_node(f->doc, *item), err);
+    return status;
+}
+
+/* A key stands once in its mapping; what comes before is known to be without doubles. */
+static int check_key(const struct config *f, const yaml_node_t *map, const yaml_node_pair_t *pair,
+                     struct tbp_error *err) {
+    const yaml_node_t *k = yaml_document_get_node(f->doc, pair->key);
+    if (k->type != YAML_SCALAR_NODE)
+        return fail_line(f, k, err, "a key that is no text");
+    const char *key = scalar(f, k);
+    for (const yaml_node_pair_t *p = map->data.mapping.pairs.start; p < pair; p++) {
+        const yaml_node_t *other = yaml_document_get_node(f->doc, p->key);
+        if (strcmp((const char *)other->data.scalar.value, key) == 0)
+            return tbp_fail(err, TBP_E_OPTION, "%s:%zu: key '%s' stands in line %zu already",
+                            f->name, k->start_mark.line + 1, key, other->start_mark.line + 1);
     }
+    if (strcmp(key, "config") == 0 || strcmp(key, "help") == 0)
+        return tbp_fail(err, TBP_E_OPTION, "%s:%zu: '%s' is for the command line only", f->name,
+                        k->start_mark.line + 1, key);
     return TBP_OK;
 }
 
-/* One mapping of keys; nested: the section of the command itself, where its own keys only may
- * stand. */
-static int read_map(struct config *f, const yaml_node_t *map, bool nested, struct tbp_error *err) {
-    if (map->type != YAML_MAPPING_NODE)
-        return fail_line(f, map, err, "no mapping of keys to values");
-    const yaml_node_pair_t *pair = map->data.mapping.pairs.start;
-    for (; pair < map->data.mapping.pairs.top; pair++) {
-        const yaml_node_t *k = yaml_document_get_node(f->doc, pair->key);
-        const yaml_node_t *v = yaml_document_get_node(f->doc, pair->value);
-        if (k->type != YAML_SCALAR_NODE)
-            return fail_line(f, k, err, "key of the wrong shape");
-        const char *key = scalar(f, k);
-        size_t index;
-        if (!nested && section_of(f, key))
-            continue; /* a section: read afterwards, so that it wins */
-        const struct tbp_opt *o = tbp_command_option_named(f->command, key, &index);
-        if (!o && !nested && known_to_any(key))
-            continue;
-        if (!o)
-            return fail_unknown_key(f, k, key, nested ? f->command : NULL, err);
-        if (f->given >> index & 1 || is_null(v))
-            continue;
-        int status = set_value(f, o, v, err);
-        if (status)
-            return status;
-    }
-    return TBP_OK;
+/* An option of f->command, unless it has a value already: then the value is only looked at. */
+static int take_option(struct config *f, const char *key, const yaml_node_t *value,
+                       struct tbp_error *err) {
+    size_t index;
+    const struct tbp_opt *o = tbp_command_option_named(f->command, key, &index);
+    struct config scratch = *f;
+    if (is_null(value))
+        return TBP_OK;
+    if (f->given >> index & 1)
+        scratch.values = tbp_arena_alloc(f->arena, 1, f->command->values_size);
+    int status = set_value(&scratch, o, value, err);
+    f->given |= UINT64_C(1) << index;
+    return status;
 }
 
-/* Sections of other commands are checked for unknown keys too: a typing error is told at once. */
-static int check_section(const struct config *f, const struct tbp_command *c,
-                         const yaml_node_t *map, struct tbp_error *err) {
-    if (map->type != YAML_MAPPING_NODE)
-        return fail_line(f, map, err, "no mapping of keys to values");
+/* The section of f->command. */
+static int read_section(struct config *f, const yaml_node_t *map, struct tbp_error *err) {
     const yaml_node_pair_t *pair = map->data.mapping.pairs.start;
-    for (; pair < map->data.mapping.pairs.top; pair++) {
+    int status = TBP_OK;
+    for (; pair < map->data.mapping.pairs.top && !status; pair++) {
+        status = check_key(f, map, pair, err);
+        if (status)
+            return status;
         const yaml_node_t *k = yaml_document_get_node(f->doc, pair->key);
-        if (k->type != YAML_SCALAR_NODE)
-            return fail_line(f, k, err, "key of the wrong shape");
-        size_t index;
         const char *key = scalar(f, k);
-        if (!tbp_command_option_named(c, key, &index))
-            return fail_unknown_key(f, k, key, c, err);
+        size_t index;
+        if (!tbp_command_option_named(f->command, key, &index))
+            return fail_unknown_key(f, k, key, true, err);
+        status = take_option(f, key, yaml_document_get_node(f->doc, pair->value), err);
     }
-    return TBP_OK;
+    return status;
+}
+
+/* The same file serves all commands, so what is meant for others is checked with values that nobody
+ * sees: a typing error is told at once. */
+static struct config for_other(const struct config *f, const struct tbp_command *c) {
+    struct config other = *f;
+    other.command = c;
+    other.given = 0;
+    other.values = tbp_arena_alloc(f->arena, 1, c->values_size);
+    return other;
 }
 
 static int read_sections(struct config *f, const yaml_node_t *root, struct tbp_error *err) {
     const yaml_node_pair_t *pair = root->data.mapping.pairs.start;
-    for (; pair < root->data.mapping.pairs.top; pair++) {
-        const yaml_node_t *k = yaml_document_get_node(f->doc, pair->key);
-        const yaml_node_t *v = yaml_document_get_node(f->doc, pair->value);
-        const struct tbp_command *c = section_of(f, scalar(f, k));
-        if (!c)
-            continue;
-        int status = c == f->command ? read_map(f, v, true, err) : check_section(f, c, v, err);
+    int status = TBP_OK;
+    for (; pair < root->data.mapping.pairs.top && !status; pair++) {
+        status = check_key(f, root, pair, err);
         if (status)
             return status;
+        const yaml_node_t *k = yaml_document_get_node(f->doc, pair->key);
+        const yaml_node_t *v = yaml_document_get_node(f->doc, pair->value);
+        const struct tbp_command *c = section_of(f, scalar(f, k), v);
+        if (!c)
+            continue;
+        struct config other = for_other(f, c);
+        status = read_section(c == f->command ? f : &other, v, err);
     }
-    return TBP_OK;
+    return status;
+}
+
+/* The keys at the top level; sections have been read, and win. */
+static int read_top(struct config *f, const yaml_node_t *root, struct tbp_error *err) {
+    const yaml_node_pair_t *pair = root->data.mapping.pairs.start;
+    int status = TBP_OK;
+    for (; pair < root->data.mapping.pairs.top && !status; pair++) {
+        const yaml_node_t *k = yaml_document_get_node(f->doc, pair->key);
+        const yaml_node_t *v = yaml_document_get_node(f->doc, pair->value);
+        const char *key = scalar(f, k);
+        size_t index;
+        if (section_of(f, key, v))
+            continue;
+        if (tbp_command_option_named(f->command, key, &index)) {
+            status = take_option(f, key, v, err);
+            continue;
+        }
+        const struct tbp_command *c = command_with(key);
+        if (!c && (tbp_command_find(key) || strcmp(key, f->command->name) == 0)) {
+            if (!is_null(v))
+                status = fail_line(f, v, err, "a command takes a mapping of its options");
+            continue;
+        }
+        if (!c)
+            return fail_unknown_key(f, k, key, false, err);
+        struct config other = for_other(f, c);
+        status = take_option(&other, key, v, err);
+    }
+    return status;
 }
 
 static int read_document(struct config *f, struct tbp_error *err) {
     const yaml_node_t *root = yaml_document_get_root_node(f->doc);
     if (!root)
         return TBP_OK; /* an empty file says nothing */
-    int status = read_map(f, root, false, err);
-    return status ? status : read_sections(f, root, err);
+    if (root->type != YAML_MAPPING_NODE)
+        return fail_line(f, root, err, "no mapping of keys to values");
+    int status = read_sections(f, root, err);
+    return status ? status : read_top(f, root, err);
 }
 
 /* Line of the first collection that lies deeper than MAX_DEPTH, 0 if there is none; ends at once at
@@ -194,26 +269,43 @@ static size_t line_too_deep(struct tbp_str text) {
     return line;
 }
 
+/* A second document would be read by nobody. */
+static int check_end(yaml_parser_t *parser, const char *name, struct tbp_error *err) {
+    yaml_document_t doc;
+    if (!yaml_parser_load(parser, &doc))
+        return tbp_fail(err, TBP_E_OPTION, "%s:%zu: no YAML: %s", name,
+                        parser->problem_mark.line + 1,
+                        parser->problem ? parser->problem : "unreadable");
+    const yaml_node_t *root = yaml_document_get_root_node(&doc);
+    size_t line = root ? root->start_mark.line + 1 : 0;
+    yaml_document_delete(&doc);
+    if (line)
+        return tbp_fail(err, TBP_E_OPTION, "%s:%zu: a second document", name, line);
+    return TBP_OK;
+}
+
 int tbp_config_parse(struct tbp_str text, const char *name, const struct tbp_command *c,
                      struct tbp_arena *arena, uint64_t given, void *values, struct tbp_error *err) {
     yaml_parser_t parser;
     yaml_document_t doc;
     size_t deep = line_too_deep(text);
     if (deep)
-        return tbp_fail(err, TBP_E_OPTION, "'%s' line %zu is nested deeper than %d levels", name,
-                        deep, MAX_DEPTH);
+        return tbp_fail(err, TBP_E_OPTION, "%s:%zu: nested deeper than %d levels", name, deep,
+                        MAX_DEPTH);
     if (!yaml_parser_initialize(&parser))
         return tbp_fail(err, TBP_E_MEMORY, "no memory to read '%s'", name);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text.p, text.n);
     int status;
     if (!yaml_parser_load(&parser, &doc)) {
         status =
-            tbp_fail(err, TBP_E_OPTION, "'%s' line %zu is no YAML: %s", name,
-                     parser.problem_mark.line + 1, parser.problem ? parser.problem : "unreadable");
+            tbp_fail(err, TBP_E_OPTION, "%s:%zu: no YAML: %s", name, parser.problem_mark.line + 1,
+                     parser.problem ? parser.problem : "unreadable");
     } else {
         struct config f = {&doc, name, c, arena, given, values};
         status = read_document(&f, err);
         yaml_document_delete(&doc);
+        if (!status)
+            status = check_end(&parser, name, err);
     }
     yaml_parser_delete(&parser);
     return status;

@@ -9,8 +9,10 @@
  *       for: all
  *       tools: overview_page,kernel_stats
  *
- * A key that no command knows is an error which names the nearest known one. What the command line
- * gave is left alone. Texts are copied into the arena.
+ * A section is a mapping, an option never is: that tells the command "tools" from the option. A key
+ * that no command knows, that stands twice, or whose value is not of the option's kind, is an error
+ * with file and line, and with the nearest known key. What the command line gave is left alone.
+ * Texts are copied into the arena.
  */
 #ifndef TBP_CLI_CONFIG_YAML_H
 #define TBP_CLI_CONFIG_YAML_H

@@ -2,19 +2,21 @@
  *
  * Finds the runs of an INPUT. Log directories are walked to a bounded depth and each folder is
  * entered once, so that loops of symbolic links end; folders that cannot be read below the INPUT
- * itself are passed over.
+ * itself are skipped.
  */
 #include "cli/find_runs.h"
 
 #include "base/map.h"
 #include "base/sort.h"
 #include "cli/spool_input.h"
+#include "plugin_data/rundir.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MAX_DEPTH = 10 };
 
@@ -31,7 +33,12 @@ static int by_name(const void *a, const void *b, void *ctx) {
     return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
 
-/* The entries of a folder in order of their names; those that vanish meanwhile are left out. */
+static void skip(struct tbp_runs *runs, const char *path, const char *why, bool is_loss) {
+    *tbp_vec_push(&runs->skipped) = (struct tbp_skipped){path, why, is_loss};
+}
+
+/* The entries of a folder in order of their names; those that vanish meanwhile are left out. Of
+ * links that lead nowhere the state is all zeros. */
 static int list_folder(struct entries *out, struct tbp_arena *arena, const char *path,
                        struct tbp_error *err) {
     DIR *dir = opendir(path);
@@ -44,7 +51,7 @@ static int list_folder(struct entries *out, struct tbp_arena *arena, const char 
         struct entry e = {tbp_arena_printf(arena, "%s", d->d_name),
                           tbp_arena_printf(arena, "%s/%s", path, d->d_name),
                           {0}};
-        if (stat(e.path, &e.st) == 0)
+        if (stat(e.path, &e.st) == 0 || readlink(e.path, &(char){0}, 1) >= 0)
             *tbp_vec_push(&out->list) = e;
     }
     closedir(dir);
@@ -78,16 +85,23 @@ static struct tbp_run_file *add_host(struct tbp_run *run, struct tbp_arena *aren
     return &run->hosts[run->n_hosts++];
 }
 
-static void collect_hosts(struct tbp_run *run, struct tbp_arena *arena,
+static void collect_hosts(struct tbp_run *run, struct tbp_runs *runs, struct tbp_arena *arena,
                           const struct entries *entries) {
     for (size_t i = 0; i < entries->list.n; i++) {
         const struct entry *e = &entries->list.at[i];
         struct tbp_str host;
         if (S_ISDIR(e->st.st_mode) || !host_of(e->name, arena, &host))
             continue;
-        /* "h.xplane.pb" sorts right before "h.xplane.pb.gz": the plain one serves */
-        if (run->n_hosts && tbp_str_eq(run->hosts[run->n_hosts - 1].host, host))
+        if (!S_ISREG(e->st.st_mode)) {
+            skip(runs, e->path, e->st.st_mode ? "is no regular file" : "is a link to nothing",
+                 true);
             continue;
+        }
+        /* "h.xplane.pb" sorts right before "h.xplane.pb.gz": the plain one serves */
+        if (run->n_hosts && tbp_str_eq(run->hosts[run->n_hosts - 1].host, host)) {
+            skip(runs, e->path, "is of the same host as the file without .gz", false);
+            continue;
+        }
         *add_host(run, arena) =
             (struct tbp_run_file){host, e->path, e->name, (uint64_t)e->st.st_size};
     }
@@ -138,6 +152,7 @@ struct walk {
     const char *root;
     TBP_VEC(struct place) stack;
     struct tbp_idmap seen; /* folders by device and inode */
+    struct tbp_run flat;   /* files in the root itself, which is no run folder */
 };
 
 /* Subfolders, in order of their names, wait on the stack. */
@@ -153,31 +168,54 @@ static void push_subfolders(struct walk *w, const struct entries *entries, unsig
     }
 }
 
+static void skip_hosts(struct walk *w, const struct tbp_run *run) {
+    for (size_t i = 0; i < run->n_hosts; i++)
+        skip(w->runs, run->hosts[i].path,
+             "lies in no run folder (plugins/profile/RUN): name the file itself to have it taken",
+             true);
+}
+
 static int visit(struct walk *w, struct place here, struct tbp_error *err) {
     struct entries entries = {0};
     struct tbp_run run = {.is_folder = true};
     int status = list_folder(&entries, w->arena, here.path, err);
-    collect_hosts(&run, w->arena, &entries);
+    if (status && here.depth) {
+        skip(w->runs, here.path, "cannot be looked into", true);
+        return TBP_OK;
+    }
+    collect_hosts(&run, w->runs, w->arena, &entries);
     if (run.n_hosts) {
         describe_folder(&run, w->arena, here.path);
         run.below = below_input(w->arena, w->root, here.path);
     }
-    if (run.n_hosts && (here.depth == 0 || run.logdir))
+    if (run.n_hosts && run.logdir) {
         *tbp_vec_push(&w->runs->list) = run;
-    else if (here.depth < MAX_DEPTH)
-        push_subfolders(w, &entries, here.depth + 1);
+    } else {
+        if (here.depth == 0)
+            w->flat = run;
+        else
+            skip_hosts(w, &run);
+        if (here.depth < MAX_DEPTH)
+            push_subfolders(w, &entries, here.depth + 1);
+    }
     tbp_vec_release(&entries.list);
-    return here.depth == 0 ? status : TBP_OK;
+    return status;
 }
 
-/* Depth first, with an explicit stack. */
+/* Depth first, with an explicit stack. Files in the root itself are a run of their own unless there
+ * are run folders below. */
 static int walk(struct tbp_runs *runs, struct tbp_arena *arena, const char *root,
                 struct tbp_error *err) {
     struct walk w = {.runs = runs, .arena = arena, .root = root};
+    size_t before = runs->list.n;
     int status = TBP_OK;
     *tbp_vec_push(&w.stack) = (struct place){root, 0};
     while (w.stack.n && !status)
         status = visit(&w, w.stack.at[--w.stack.n], err);
+    if (!status && w.flat.n_hosts && runs->list.n == before)
+        *tbp_vec_push(&runs->list) = w.flat;
+    else if (!status)
+        skip_hosts(&w, &w.flat);
     tbp_vec_release(&w.stack);
     tbp_idmap_release(&w.seen);
     return status;
@@ -216,6 +254,36 @@ static int add_stream(struct tbp_runs *runs, struct tbp_arena *arena, const char
     return status;
 }
 
+/* Files that plugins keep beside the xplanes of a run, and tables written for them: what a shell
+ * makes of RUN/?*.pb. */
+static bool is_companion(const char *name) {
+    static const char *const caches[] = {"op_stats_v2.pb", "op_stats.pb", "smart_suggestion.pb",
+                                         "dcn_collective_stats.pb", NULL};
+    struct tbp_str s = tbp_str_c(name), host, suffix;
+    if (!tbp_str_ends(s, ".pb") || tbp_str_ends(s, ".xplane.pb"))
+        return false;
+    for (size_t i = 0; caches[i]; i++) {
+        if (tbp_str_ends(s, caches[i]))
+            return true;
+    }
+    return tbp_str_starts(s, "ALL_HOSTS.") || tbp_rundir_split(s, &host, &suffix);
+}
+
+static int find_below(struct tbp_runs *runs, struct tbp_arena *arena, const char *input,
+                      struct tbp_error *err) {
+    char *root = tbp_arena_printf(arena, "%s", input);
+    for (size_t n = strlen(root); n > 1 && root[n - 1] == '/'; n--)
+        root[n - 1] = '\0';
+    size_t before = runs->list.n, n_skipped = runs->skipped.n;
+    int status = walk(runs, arena, root, err);
+    if (status || runs->list.n > before)
+        return status;
+    if (runs->skipped.n > n_skipped)
+        return tbp_fail(err, TBP_E_NOT_FOUND, "no run in folder '%s'; for instance '%s' %s", input,
+                        runs->skipped.at[n_skipped].path, runs->skipped.at[n_skipped].why);
+    return tbp_fail(err, TBP_E_NOT_FOUND, "no profile (*.xplane.pb) in folder '%s'", input);
+}
+
 int tbp_find_runs(struct tbp_runs *runs, struct tbp_arena *arena, const char *input,
                   struct tbp_error *err) {
     struct stat st;
@@ -224,22 +292,29 @@ int tbp_find_runs(struct tbp_runs *runs, struct tbp_arena *arena, const char *in
     if (stat(input, &st) != 0)
         return tbp_fail_errno(err, errno == ENOENT || errno == ENOTDIR ? TBP_E_NOT_FOUND : TBP_E_IO,
                               "opening '%s' failed", input);
-    if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+    if (S_ISDIR(st.st_mode))
+        return find_below(runs, arena, input, err);
+    if (!S_ISREG(st.st_mode))
         return add_stream(runs, arena, input, err);
-    if (S_ISREG(st.st_mode)) {
+    if (is_companion(base_name(input)))
+        skip(runs, input, "is a table or a cache of the plugin, no profile", false);
+    else
         add_file(runs, arena, input, input, (uint64_t)st.st_size);
-        return TBP_OK;
-    }
-    char *root = tbp_arena_printf(arena, "%s", input);
-    for (size_t n = strlen(root); n > 1 && root[n - 1] == '/'; n--)
-        root[n - 1] = '\0';
-    size_t before = runs->list.n;
-    int status = walk(runs, arena, root, err);
-    if (!status && runs->list.n == before)
-        return tbp_fail(err, TBP_E_NOT_FOUND, "no profile (*.xplane.pb) in folder '%s'", input);
+    return TBP_OK;
+}
+
+int tbp_find_all_runs(struct tbp_runs *runs, struct tbp_arena *arena, char *const *inputs, size_t n,
+                      struct tbp_error *err) {
+    int status = TBP_OK;
+    for (size_t i = 0; i < n && !status; i++)
+        status = tbp_find_runs(runs, arena, inputs[i], err);
+    if (!status && runs->list.n == 0)
+        return tbp_fail(err, TBP_E_NOT_FOUND, "'%s' %s", runs->skipped.at[0].path,
+                        runs->skipped.at[0].why);
     return status;
 }
 
 void tbp_runs_release(struct tbp_runs *runs) {
     tbp_vec_release(&runs->list);
+    tbp_vec_release(&runs->skipped);
 }

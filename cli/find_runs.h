@@ -7,7 +7,8 @@
  *   a log directory   every plugins/profile/RUN below it, at any depth
  *   "-"               standard input: one run of one host
  *
- * Order is that of the names, byte by byte. All texts and arrays lie in the arena given.
+ * What looks like a profile and is not taken stands in `skipped`: nothing is passed over in
+ * silence. Order is that of the names, byte by byte. All texts and arrays lie in the arena given.
  */
 #ifndef TBP_CLI_FIND_RUNS_H
 #define TBP_CLI_FIND_RUNS_H
@@ -33,13 +34,22 @@ struct tbp_run {
     bool is_folder; /* given as folder, not as single file */
 };
 
+struct tbp_skipped {
+    const char *path, *why;
+    bool is_loss; /* a profile that is not read */
+};
+
 struct tbp_runs {
     TBP_VEC(struct tbp_run) list;
+    TBP_VEC(struct tbp_skipped) skipped;
 };
 
 /* Appends the runs of one INPUT. Fails with TBP_E_NOT_FOUND or TBP_E_IO naming the path. */
 int tbp_find_runs(struct tbp_runs *runs, struct tbp_arena *arena, const char *input,
                   struct tbp_error *err);
+/* The same of several inputs; no run at all is TBP_E_NOT_FOUND, too. */
+int tbp_find_all_runs(struct tbp_runs *runs, struct tbp_arena *arena, char *const *inputs, size_t n,
+                      struct tbp_error *err);
 void tbp_runs_release(struct tbp_runs *runs);
 
 #endif

@@ -5,7 +5,9 @@
 #include "cli/run_session.h"
 
 #include "cli/options.h"
+#include "cli/warn_input.h"
 #include "convert/read/reader.h"
+#include "plugin_data/rundir.h"
 
 #include <string.h>
 
@@ -52,10 +54,29 @@ static int choose_run(struct tbp_run *out, const struct tbp_runs *runs, const ch
     return TBP_OK;
 }
 
-int tbp_find_one_run(struct tbp_run *out, struct tbp_arena *arena, const char *input,
-                     const char *run_name, struct tbp_error *err) {
+int tbp_check_format(const char *from, struct tbp_error *err) {
+    struct tbp_nearest nearest;
+    tbp_nearest_init(&nearest, from ? from : "");
+    for (size_t i = 0; from && tbp_readers[i]; i++) {
+        if (strcmp(tbp_readers[i]->name, from) == 0)
+            return TBP_OK;
+        tbp_nearest_try(&nearest, tbp_readers[i]->name);
+    }
+    if (!from)
+        return TBP_OK;
+    if (nearest.best)
+        return tbp_fail(err, TBP_E_OPTION, "unknown format '%s' in 'from'; did you mean '%s'?",
+                        from, nearest.best);
+    return tbp_fail(err, TBP_E_OPTION, "unknown format '%s' in 'from'; 'tbprof tools' lists them",
+                    from);
+}
+
+int tbp_find_one_run(struct tbp_run *out, const struct tbp_cli *cli, const char *input,
+                     const char *run_name, bool *has_loss, struct tbp_error *err) {
     struct tbp_runs runs = {0};
-    int status = tbp_find_runs(&runs, arena, input, err);
+    char *inputs[] = {(char *)(uintptr_t)input};
+    int status = tbp_find_all_runs(&runs, cli->arena, inputs, 1, err);
+    *has_loss = !status && tbp_warn_skipped(cli, &runs);
     if (!status)
         status = choose_run(out, &runs, run_name, input, err);
     tbp_runs_release(&runs);
@@ -71,6 +92,10 @@ int tbp_find_host(const struct tbp_session *s, const char *name, uint32_t *host,
             return TBP_OK;
         }
     }
+    if (strcmp(name, TBP_RUNDIR_ALL_HOSTS) == 0)
+        return tbp_fail(err, TBP_E_NOT_FOUND,
+                        "'%s' is no host: without --host the answer is of all hosts together",
+                        name);
     struct tbp_str first = tbp_session_host_name(s, 0);
     return tbp_fail(err, TBP_E_NOT_FOUND, "no host '%s'; the run has %u, the first is '%.*s'", name,
                     n, (int)first.n, first.p);

@@ -5,6 +5,7 @@
 #ifndef TBP_CLI_RUN_SESSION_H
 #define TBP_CLI_RUN_SESSION_H
 
+#include "cli/cli.h"
 #include "cli/find_runs.h"
 #include "convert/analyze/session.h"
 
@@ -22,10 +23,13 @@ struct tbp_run_loader {
 struct tbp_session *tbp_run_session(struct tbp_run_loader *loader, enum tbp_semantics semantics,
                                     struct tbp_arena *arena, struct tbp_pool *pool);
 
+/* Whether --from FORMAT (or NULL) names a reader: asked before any input is opened. */
+int tbp_check_format(const char *from, struct tbp_error *err);
+
 /* The one run that INPUT and --run NAME (or NULL) mean; several without a name are an error that
- * lists them. */
-int tbp_find_one_run(struct tbp_run *out, struct tbp_arena *arena, const char *input,
-                     const char *run_name, struct tbp_error *err);
+ * lists them. Tells what was passed over; *has_loss: a profile was. */
+int tbp_find_one_run(struct tbp_run *out, const struct tbp_cli *cli, const char *input,
+                     const char *run_name, bool *has_loss, struct tbp_error *err);
 
 /* Index of the host of that name; an unknown name is an error with the nearest known one. */
 int tbp_find_host(const struct tbp_session *s, const char *name, uint32_t *host,

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CHUNK = 64 * 1024 };
@@ -29,16 +30,31 @@ static int copy_stream(int from, FILE *to, const char *path, struct tbp_error *e
                            : tbp_fail_errno(err, TBP_E_IO, "cannot keep a copy of '%s'", path);
 }
 
+/* Pipes and sockets end; of devices nobody knows, and opening them may already do something. */
+static int check_stream(const char *path, bool is_stdin, struct tbp_error *err) {
+    struct stat st;
+    if ((is_stdin ? fstat(STDIN_FILENO, &st) : stat(path, &st)) != 0)
+        return tbp_fail_errno(err, TBP_E_IO, "cannot read '%s'", path);
+    if (!S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode))
+        return TBP_OK;
+    if (is_stdin)
+        return tbp_fail(err, TBP_E_USAGE, "standard input is a %s: give a profile to it",
+                        isatty(STDIN_FILENO) ? "terminal" : "device");
+    return tbp_fail(err, TBP_E_USAGE, "'%s' is a device, not a profile", path);
+}
+
 int tbp_spool_input(const char **copy, struct tbp_arena *arena, const char *path,
                     struct tbp_error *err) {
     bool is_stdin = strcmp(path, "-") == 0;
+    int status = check_stream(path, is_stdin, err);
+    if (status)
+        return status;
     int from = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (from < 0)
         return tbp_fail_errno(err, TBP_E_IO, "cannot open '%s'", path);
     FILE *file = tmpfile(); /* stays open: it is the copy */
-    int status = file
-                     ? copy_stream(from, file, path, err)
-                     : tbp_fail_errno(err, TBP_E_IO, "cannot make a temporary file for '%s'", path);
+    status = file ? copy_stream(from, file, path, err)
+                  : tbp_fail_errno(err, TBP_E_IO, "cannot make a temporary file for '%s'", path);
     if (!is_stdin)
         close(from);
     if (status)

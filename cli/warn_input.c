@@ -11,6 +11,28 @@ static const enum tbp_ledger_key damages[] = {TBP_LEDGER_GZIP_DAMAGED, TBP_LEDGE
                                               TBP_LEDGER_TRUNCATED, TBP_LEDGER_EVENT_DROPPED,
                                               TBP_LEDGER_STAT_DROPPED};
 
+bool tbp_warn_skipped(const struct tbp_cli *cli, const struct tbp_runs *runs) {
+    bool is_loss = false;
+    for (size_t i = 0; i < runs->skipped.n; i++) {
+        const struct tbp_skipped *s = &runs->skipped.at[i];
+        tbp_cli_warn(cli, "skipped '%s': it %s", s->path, s->why);
+        is_loss |= s->is_loss;
+    }
+    return is_loss;
+}
+
+void tbp_json_skipped(struct tbp_json *j, const struct tbp_runs *runs) {
+    tbp_json_lit(j, ",\"skipped\":[");
+    for (size_t i = 0; i < runs->skipped.n; i++) {
+        tbp_json_lit(j, i ? ",{\"path\":" : "{\"path\":");
+        tbp_json_str(j, tbp_str_c(runs->skipped.at[i].path), TBP_JSON_GVIZ);
+        tbp_json_lit(j, ",\"why\":");
+        tbp_json_str(j, tbp_str_c(runs->skipped.at[i].why), TBP_JSON_GVIZ);
+        tbp_json_char(j, '}');
+    }
+    tbp_json_char(j, ']');
+}
+
 void tbp_warn_input(const struct tbp_cli *cli, struct tbp_str host, uint64_t size_bytes,
                     const struct tbp_ledger *l) {
     char text[512];

@@ -14,6 +14,7 @@
 
 enum { EVENT_WALL_TIME = 1, EVENT_FILE_VERSION = 3 };
 #define MARKER_SUFFIX ".profile-empty"
+enum { HOST_BYTES = 200 }; /* nobody asks for the host, and the rest needs its place */
 
 int tbp_marker_bytes(struct tbp_sink *out, double wall_time_s, struct tbp_error *err) {
     struct tbp_wire_out event = {0};
@@ -55,8 +56,8 @@ int tbp_marker_write(const char *logdir, const char *hostname, int64_t time_s,
     struct tbp_arena arena;
     tbp_arena_init(&arena);
     const char *host = tbp_rundir_clean_host(&arena, tbp_str_c(hostname));
-    const char *path = tbp_arena_printf(&arena, "%s/events.out.tfevents.%010lld.%s" MARKER_SUFFIX,
-                                        logdir, (long long)time_s, host);
+    const char *path = tbp_arena_printf(&arena, "%s/events.out.tfevents.%010lld.%.*s" MARKER_SUFFIX,
+                                        logdir, (long long)time_s, HOST_BYTES, host);
     status = write_file(path, (double)time_s, err);
     tbp_arena_release(&arena);
     return status;

@@ -33,6 +33,12 @@ struct tbp_request {
     size_t n_options;
 };
 
+/* A query parameter that a tool knows; it ignores others, as the official converter does. */
+struct tbp_tool_param {
+    const char *key;
+    const char *help; /* one line */
+};
+
 struct tbp_tool {
     const char *name;        /* as the newest plugin calls it */
     const char *legacy_name; /* in the older dialect; NULL: the same */
@@ -42,6 +48,7 @@ struct tbp_tool {
         *file; /* what `convert` writes beside the xplane: "overview_page.json"; NULL: nothing */
     bool file_gzip;      /* written as <file>.gz content: the name above carries .gz */
     const char *pb_file; /* legacy .pb twin, e.g. "kernel_stats.pb"; NULL: none */
+    const struct tbp_tool_param *params; /* ends with a NULL key; NULL: takes none */
     /* Tables that the answer for all hosts is made of, NULL-terminated; NULL: it is made of events.
      */
     const struct tbp_analysis *const *needs;

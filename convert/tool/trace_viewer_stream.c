@@ -378,8 +378,22 @@ static int write_stream(struct tbp_session *s, const struct tbp_request *r, stru
     return status;
 }
 
+static const struct tbp_tool_param params[] = {
+    {"start_time_ms", "begin of the window; of an event: its start"},
+    {"end_time_ms", "end of the window"},
+    {"resolution", "width of the view in pixels: how much detail is shown; 0: everything"},
+    {"full_dma", "true: transfers of TPUs, too"},
+    {"search_prefix", "events whose name begins so"},
+    {"search_metadata", "true: found events come with their details"},
+    {"event_name", "details of the event of this name"},
+    {"duration_ms", "its duration"},
+    {"unique_id", "its number, where several are alike"},
+    {NULL, NULL},
+};
+
 const struct tbp_tool tbp_tool_trace_viewer_stream = {
     .name = "trace_viewer@",
+    .params = params,
     .help = "window, search or details of the timeline (start_time_ms, end_time_ms, resolution, "
             "search_prefix, event_name …)",
     .scope = TBP_SCOPE_HOST | TBP_SCOPE_ALL_HOSTS,

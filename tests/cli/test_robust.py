@@ -175,6 +175,94 @@ class Robust(Case):
         feeder.wait(timeout=60)
         self.assertEqual(json.loads(r.stdout)["runs"][0]["hosts"][0]["events"], 2621)
 
+    def test_devices_are_refused(self):
+        for path in ("/dev/zero", "/dev/null"):
+            r = self.expect(2, "info", path, timeout=20)
+            self.assertIn(f"'{path}' is a device", r.stderr)
+        for path in ("/dev/zero", "/dev/null"):
+            with open(path) as device:
+                self.assertIn("standard input is a device", self.expect(2, "info", "-", stdin=device, timeout=20).stderr)
+
+    def run_of(self, *names):
+        folder = self.path("log", "plugins", "profile", "r")
+        os.makedirs(folder)
+        for name in names:
+            shutil.copy(SAMPLE, os.path.join(folder, name))
+        return folder
+
+    def test_pipes_and_dead_links_in_a_run_are_skipped(self):
+        folder = self.run_of("h.xplane.pb", "h.xplane.pb.gz")
+        os.mkfifo(os.path.join(folder, "pipe.xplane.pb"))
+        os.symlink("/nowhere/x", os.path.join(folder, "link.xplane.pb"))
+        r = self.expect(0, "info", self.path("log"), "--json", timeout=20)
+        self.assertEqual([os.path.basename(s["path"]) for s in json.loads(r.stdout)["skipped"]],
+                         ["h.xplane.pb.gz", "link.xplane.pb", "pipe.xplane.pb"])
+        for words in ("pipe.xplane.pb': it is no regular file", "link.xplane.pb': it is a link to nothing"):
+            self.assertIn(words, r.stderr)
+        self.expect(1, "convert", "--strict", self.path("log"), timeout=20)
+
+    def test_loose_files_beside_runs_are_told(self):
+        self.run_of("h.xplane.pb")
+        loose = [self.path("log", "a.xplane.pb"), self.path("log", "plugins", "profile", "b.xplane.pb"),
+                 self.path("log", "deep", "c.xplane.pb")]
+        os.mkdir(self.path("log", "deep"))
+        for path in loose:
+            shutil.copy(SAMPLE, path)
+        for args in (["info"], ["convert", "-o", self.path("o")], ["tool", "overview_page"]):
+            r = self.expect(0, *args, self.path("log"))
+            for path in loose:
+                self.assertIn(f"skipped '{path}': it lies in no run folder", r.stderr)
+        self.assertEqual(os.listdir(self.path("o", "plugins", "profile")), ["r"])
+        r = json.loads(self.expect(0, "convert", "--json", "-o", self.path("o"), self.path("log")).stdout)
+        self.assertEqual(sorted(s["path"] for s in r["skipped"]), sorted(loose))
+        self.expect(1, "convert", "--strict", "-o", self.path("o"), self.path("log"))
+        self.expect(1, "tool", "--strict", "overview_page", self.path("log"))
+        self.expect(0, "convert", "--strict", "-o", self.path("o"), "--run", "x", *loose)
+
+    def test_loose_files_alone_are_a_run_where_they_lie_and_told_where_not(self):
+        os.makedirs(self.path("flat", "sub"))
+        shutil.copy(SAMPLE, self.path("flat", "sub", "a.xplane.pb"))
+        r = self.expect(2, "info", self.path("flat"))
+        self.assertIn("a.xplane.pb", r.stderr)
+        self.expect(0, "info", self.path("flat", "sub"))
+
+    def test_tables_and_caches_beside_xplanes_are_no_hosts(self):
+        """What a shell makes of RUN/*.pb."""
+        folder = self.run_of("h.xplane.pb")
+        self.expect(0, "convert", self.path("log"))
+        for name in ("h.op_stats_v2.pb", "ALL_HOSTS.op_stats_v2.pb", "h.hlo_proto.pb"):
+            shutil.copy(SAMPLE, os.path.join(folder, name))
+        found = sorted(os.path.join(folder, n) for n in os.listdir(folder) if n.endswith(".pb"))
+        self.assertGreater(len(found), 5)
+        r = json.loads(self.expect(0, "info", "--json", *found).stdout)
+        self.assertEqual([h["host"] for run in r["runs"] for h in run["hosts"]], ["h"])
+        self.assertEqual(len(r["skipped"]), len(found) - 1)
+        self.assertIn("no profile", self.expect(2, "info", os.path.join(folder, "h.op_stats_v2.pb")).stderr)
+
+    def test_all_hosts_is_no_host(self):
+        for args in ([SAMPLE, "--host", "ALL_HOSTS"], [shutil.copy(SAMPLE, self.path("ALL_HOSTS.xplane.pb"))]):
+            r = self.expect(2, "convert", "-o", self.path("o"), "--run", "r", *args)
+            self.assertIn("stands for all hosts together", r.stderr)
+        self.assertFalse(os.path.exists(self.path("o")))
+        r = self.expect(2, "tool", "overview_page", TWO_HOSTS, "--host", "ALL_HOSTS")
+        self.assertIn("without --host", r.stderr)
+
+    def test_long_names(self):
+        for n, code in ((232, 0), (233, 2), (300, 2)):
+            r = self.expect(code, "convert", SAMPLE, "--run", "r", "--host", "h" * n, "-o", self.path("o"))
+            if code:
+                self.assertIn("--host NAME", r.stderr)
+                self.assertIn(f"has {n} bytes, and file systems leave it 232", r.stderr)
+        for n, whom, code in ((255, "newest", 0), (256, "newest", 2), (249, "all", 0), (250, "all", 2), (250, "legacy", 2)):
+            r = self.expect(code, "convert", SAMPLE, "--run", "r" * n, "--for", whom, "-o", self.path("o"))
+            if code:
+                self.assertIn("--run NAME", r.stderr)
+        name = "ä" * 121 + ".xplane.pb"  # 252 bytes, as a file's name can be
+        shutil.copy(SAMPLE, self.path(name))
+        r = self.expect(2, "convert", self.path(name), "-o", self.path("o"))
+        self.assertIn("ä…' for 'host' has 242 bytes", r.stderr)
+        self.expect(0, "convert", self.path(name), "-o", self.path("o"), "--run", "fine", "--host", "h")
+
     def test_closed_reader_ends_it_quietly(self):
         r = subprocess.run(f"'{TBPROF}' tool trace_viewer '{SAMPLE}' | head -c 10", shell=True, capture_output=True)
         self.assertEqual((r.returncode, r.stderr), (0, b""))

@@ -2,6 +2,7 @@
 """Usage: help, errors, exit codes, what goes to which stream."""
 import json
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -64,6 +65,36 @@ class Usage(Case):
         r = self.expect(2, "convert", "--config", config, SAMPLE)
         self.assertIn("nested deeper than 16 levels", r.stderr)
 
+    def test_configuration_of_the_option_tools(self):
+        config = self.path("c.yaml")
+        for text in ("tools: [overview_page]\n", "tools: overview_page\n", "convert: {tools: [overview_page]}\n"):
+            with open(config, "w") as f:
+                f.write(text + "tool:\n  dialect: legacy\n")
+            shutil.rmtree(self.path("o"), ignore_errors=True)
+            self.expect(0, "convert", "--config", config, "--run", "r", SAMPLE, "-o", self.path("o"))
+            pages = [n for n in os.listdir(self.path("o", "plugins", "profile", "r")) if n.endswith(".json")]
+            self.assertEqual(sorted(pages), ["worker0.overview_page.json", "worker0.tbprof.json"])
+
+    def test_parameters_of_tools(self):
+        for tool, pair, words in (("trace_viewer@", "start_tme_ms=1", "did you mean 'start_time_ms'"),
+                                  ("trace_viewer@", "zzzzzzzzzzzz=1", "for instance 'start_time_ms'"),
+                                  ("overview_page", "start_time_ms=1", "takes no parameters"),
+                                  ("trace_viewer@", "start_time_ms=x", "no number")):
+            r = self.expect(2, "tool", tool, SAMPLE, "-O", pair)
+            self.assertIn(words, r.stderr)
+            self.assertEqual(r.stdout, "")
+        r = self.expect(2, "tool", "trace_viewer@", SAMPLE, "-O", "end_time_ms=1", "-O", "end_time_ms=2")
+        self.assertIn("given twice", r.stderr)
+        params = {t["name"]: t["params"] for t in json.loads(self.expect(0, "tools", "--json").stdout)["tools"]}
+        self.assertIn("resolution", [p["name"] for p in params["trace_viewer@"]])
+        for p in params["trace_viewer@"]:
+            self.assertIn("-O " + p["name"], self.expect(0, "tools").stdout)
+
+    def test_format_is_checked_before_anything_is_opened(self):
+        for args in (["convert", "-o", self.path("o")], ["info"], ["tool", "overview_page"], ["view"]):
+            r = self.expect(2, *args, "--from", "xplne", self.path("nothing"))
+            self.assertIn("did you mean 'xplane'", r.stderr)
+
     def test_small_slips(self):
         self.assertIn("takes no arguments", self.expect(2, "--version", "extra").stderr)
         self.assertIn("name of a folder", self.expect(2, "convert", SAMPLE, "-o", "").stderr)
@@ -82,7 +113,7 @@ class Usage(Case):
         with open(config, "a") as f:
             f.write("  smantics: tf\n")
         r = self.expect(2, "convert", "--config", config, SAMPLE)
-        self.assertIn("line 6", r.stderr)
+        self.assertIn("c.yaml:6: ", r.stderr)
         self.assertIn("did you mean 'semantics'", r.stderr)
 
     def test_json_answers_parse_and_stand_alone_on_stdout(self):

@@ -133,13 +133,64 @@ Test(options, config_sets_what_the_command_line_did_not) {
 Test(options, config_names_line_and_nearest_key) {
     parsed.given = 0;
     cr_assert_eq(config("strict: true\njosb: 8\n"), TBP_E_OPTION);
-    cr_assert(strstr(err.message, "line 2"), "%s", err.message);
+    cr_assert(strstr(err.message, "f.yaml:2: "), "%s", err.message);
     cr_assert(strstr(err.message, "did you mean 'jobs'"), "%s", err.message);
     cr_assert_eq(config("strict: maybe\n"), TBP_E_OPTION);
     cr_assert_eq(config("strict: [a]\n"), TBP_E_OPTION);
     cr_assert_eq(config("[1, 2]\n"), TBP_E_OPTION);
     cr_assert_eq(config("a: b: c\n"), TBP_E_OPTION);
     cr_assert_eq(config(""), TBP_OK);
+}
+
+static void expect_fault(const char *text, const char *where, const char *words) {
+    parsed.given = 0;
+    cr_assert_eq(config(text), TBP_E_OPTION, "%s", text);
+    cr_assert(strncmp(err.message, where, strlen(where)) == 0, "%s", err.message);
+    cr_assert(strstr(err.message, words), "%s", err.message);
+}
+
+Test(options, config_keys_stand_once) {
+    expect_fault("strict: true\njobs: 1\nstrict: false\n", "f.yaml:3: ", "line 1 already");
+    expect_fault("convert:\n  jobs: 1\n  jobs: 2\n", "f.yaml:3: ", "line 2 already");
+    expect_fault("convert:\n  jobs: 1\nconvert:\n  jobs: 2\n", "f.yaml:3: ", "line 1 already");
+    expect_fault("strict: true\n---\nstrict: false\n", "f.yaml:3: ", "second document");
+}
+
+Test(options, config_values_are_of_the_options_kind) {
+    expect_fault("jobs: [1]\n", "f.yaml:1: ", "'jobs' takes a whole number, not a list");
+    expect_fault("jobs: many\n", "f.yaml:1: ", "whole number");
+    expect_fault("\noutput: {a: b}\n", "f.yaml:2: ", "'output' takes a text, not a mapping");
+    expect_fault("strict: [true]\n", "f.yaml:1: ", "'strict' takes true or false, not a list");
+    expect_fault("strict: yes\n", "f.yaml:1: ", "true or false");
+    expect_fault("semantics: offical\n", "f.yaml:1: ", "did you mean 'official'");
+    expect_fault("param:\n- a=1\n- [b]\n", "f.yaml:3: ", "not a list");
+    expect_fault("param: [a=1, ~]\n", "f.yaml:1: ", "not nothing");
+    expect_fault("convert: 5\n", "f.yaml:1: ", "mapping of its options");
+    expect_fault("[a]: 1\n", "f.yaml:1: ", "no text");
+    expect_fault("config: other.yaml\n", "f.yaml:1: ", "command line only");
+}
+
+Test(options, config_of_other_commands_is_checked) {
+    expect_fault("tool:\n  dialect: old\n", "f.yaml:2: ", "no value of 'dialect'");
+    expect_fault("info:\n  jbos: 2\n", "f.yaml:2: ", "did you mean 'jobs'");
+    expect_fault("dialect: old\n", "f.yaml:1: ", "no value of 'dialect'");
+    cr_assert_eq(config("info:\n  jobs: 2\ndialect: legacy\n"), TBP_OK, "%s", err.message);
+}
+
+Test(options, config_tells_the_option_tools_from_the_command) {
+    parsed.given = 0;
+    cr_assert_eq(config("tools: {quiet: true}\n"), TBP_OK, "%s", err.message);
+    cr_assert_not(v.common.quiet);
+    cr_assert_eq(config("tools: [overview_page]\n"), TBP_OK, "%s", err.message);
+    cr_assert_eq(config("tools: overview_page\n"), TBP_OK, "%s", err.message);
+}
+
+Test(options, config_section_wins_over_the_top_level) {
+    parsed.given = 0;
+    cr_assert_eq(config("param: [a=1]\njobs: 3\nconvert:\n  param: [b=2]\n  jobs: 4\n"), TBP_OK);
+    cr_assert_eq(v.params.n, 1);
+    cr_assert_str_eq(v.params.at[0], "b=2");
+    cr_assert_eq(v.jobs, 4);
 }
 
 static void check_entry(const char *table, const char *name, const char *help,
@@ -151,6 +202,17 @@ static void check_entry(const char *table, const char *name, const char *help,
 }
 
 enum { MAX_ENTRIES = 128 };
+
+/* Options of one name are of one kind: the configuration file has one key for all of them. */
+static void check_kind(const struct tbp_command *c, const struct tbp_opt *o) {
+    for (size_t i = 0; tbp_commands[i] != c; i++) {
+        size_t index;
+        const struct tbp_opt *same = tbp_command_option_named(tbp_commands[i], o->name, &index);
+        cr_assert(!same || (same->kind == o->kind && same->choices == o->choices),
+                  "'%s' of '%s' is of another kind than of '%s'", o->name, c->name,
+                  tbp_commands[i]->name);
+    }
+}
 
 Test(registry, commands_and_their_options_are_in_order) {
     const char *names[MAX_ENTRIES];
@@ -170,6 +232,7 @@ Test(registry, commands_and_their_options_are_in_order) {
             letters[strlen(letters)] = o->letter;
             cr_assert_eq(o->kind == TBP_OPT_CHOICE, o->choices != NULL);
             cr_assert_lt(o->offset, c->values_size);
+            check_kind(c, o);
         }
     }
 }

@@ -26,7 +26,11 @@ static void open_run(void) {
     tbp_arena_init(&arena);
     if (access(RUN, R_OK) != 0)
         return;
-    cr_assert_eq(tbp_find_one_run(&run, &arena, RUN, NULL, NULL), TBP_OK);
+    static const struct tbp_common common;
+    struct tbp_cli cli = {.arena = &arena, .common = &common};
+    bool has_loss;
+    cr_assert_eq(tbp_find_one_run(&run, &cli, RUN, NULL, &has_loss, NULL), TBP_OK);
+    cr_assert_not(has_loss);
     loader = (struct tbp_run_loader){&run, NULL};
     session = tbp_run_session(&loader, TBP_SEMANTICS_REPAIR, &arena, NULL);
 }
