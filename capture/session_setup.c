@@ -81,7 +81,10 @@ static int set_options(struct tbp_session *s, const tbprof_options *given, struc
     o->session_id = *s->session_id ? s->session_id : NULL;
     o->override_hostname = s->host;
     o->spool_dir = *s->spool_dir ? s->spool_dir : NULL;
-    s->flags = TBP_STATE_OPEN | (o->memory_mode ? TBP_STATE_MEMORY : 0) |
+    static const uint32_t memory_flags[] = {
+        0, TBP_STATE_MEMORY, TBP_STATE_MEMORY | TBP_STATE_MALLOC,
+        TBP_STATE_MEMORY | TBP_STATE_MALLOC | TBP_STATE_MALLOC_ALL};
+    s->flags = TBP_STATE_OPEN | memory_flags[o->memory_mode] |
                (o->python_tracer_level ? TBP_STATE_PYTHON : 0);
     return TBP_OK;
 }
