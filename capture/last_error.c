@@ -4,9 +4,34 @@
  */
 #include "capture/last_error.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-static __thread char last_text[2048];
+/* Not thread-local variables: the library's few of those are in static TLS, of which a process that
+ * loads it late (Python) has little left. */
+static struct {
+    pthread_once_t once;
+    pthread_key_t key;
+    bool has_key;
+    struct tbp_thread_texts spare; /* where there is no memory: shared by all threads */
+} texts = {.once = PTHREAD_ONCE_INIT};
+
+static void make_key(void) {
+    texts.has_key = pthread_key_create(&texts.key, free) == 0;
+}
+
+struct tbp_thread_texts *tbp_thread_texts(void) {
+    pthread_once(&texts.once, make_key);
+    struct tbp_thread_texts *mine = texts.has_key ? pthread_getspecific(texts.key) : NULL;
+    if (mine)
+        return mine;
+    mine = texts.has_key ? calloc(1, sizeof *mine) : NULL;
+    if (mine && pthread_setspecific(texts.key, mine) == 0)
+        return mine;
+    free(mine);
+    return &texts.spare;
+}
 
 static const struct {
     int code;
@@ -33,18 +58,18 @@ tbprof_status tbp_last_error_status(int code) {
 tbprof_status tbp_last_error_set(tbprof_status status, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    vsnprintf(last_text, sizeof last_text, fmt, args);
+    vsnprintf(tbp_thread_texts()->error, sizeof texts.spare.error, fmt, args);
     va_end(args);
     return status;
 }
 
 tbprof_status tbp_last_error_from(const struct tbp_error *err) {
-    tbp_error_text(err, last_text, sizeof last_text);
+    tbp_error_text(err, tbp_thread_texts()->error, sizeof texts.spare.error);
     return tbp_last_error_status(err->code);
 }
 
 const char *tbprof_last_error(void) {
-    return last_text;
+    return tbp_thread_texts()->error;
 }
 
 const char *tbprof_version(void) {

@@ -9,6 +9,12 @@
 #include "base/status.h"
 #include "capture/tbprof.h"
 
+/* Texts that a thread was given, until its next call. */
+struct tbp_thread_texts {
+    char error[2048], run[4096];
+};
+struct tbp_thread_texts *tbp_thread_texts(void);
+
 /* Both return the status, so that callers can `return tbp_last_error_set(…)`. */
 tbprof_status tbp_last_error_set(tbprof_status status, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

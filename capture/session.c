@@ -376,9 +376,9 @@ int tbprof_is_active(int level) {
 }
 
 const char *tbprof_last_run(void) {
-    static __thread char path[sizeof sessions.last_run];
+    char *path = tbp_thread_texts()->run;
     pthread_mutex_lock(&sessions.lock);
-    memcpy(path, sessions.last_run, sizeof path);
+    memcpy(path, sessions.last_run, sizeof sessions.last_run);
     pthread_mutex_unlock(&sessions.lock);
     return path;
 }

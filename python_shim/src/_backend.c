@@ -216,6 +216,7 @@ static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "_backend", "The backend library.", 0, methods, slots, NULL, NULL, NULL,
 };
 
+PyMODINIT_FUNC PyInit__backend(void);
 PyMODINIT_FUNC PyInit__backend(void) {
     return PyModuleDef_Init(&definition);
 }
