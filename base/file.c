@@ -6,6 +6,8 @@
  */
 #include "base/file.h"
 
+#include "base/mapped.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -53,6 +55,16 @@ static int read_all(struct tbp_input *in, int fd, const char *path, struct tbp_e
     return TBP_OK;
 }
 
+static int stamp_of(struct tbp_file_stamp *stamp, const struct stat *st, const char *path,
+                    struct tbp_error *err) {
+    if (!S_ISREG(st->st_mode))
+        return tbp_fail(err, TBP_E_IO, "'%s' is not a file", path);
+    *stamp =
+        (struct tbp_file_stamp){(uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
+                                (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec};
+    return TBP_OK;
+}
+
 static int map_or_read(struct tbp_input *in, int fd, const char *path, struct tbp_error *err) {
     struct stat st;
     if (fstat(fd, &st))
@@ -64,6 +76,8 @@ static int map_or_read(struct tbp_input *in, int fd, const char *path, struct tb
         if (p != MAP_FAILED) {
             madvise(p, (size_t)st.st_size, MADV_SEQUENTIAL);
             *in = (struct tbp_input){.data = p, .size = (size_t)st.st_size, .mapped = true};
+            stamp_of(&in->stamp, &st, path, NULL);
+            tbp_mapped_add(p, in->size, path);
             return TBP_OK;
         }
     }
@@ -135,16 +149,6 @@ int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err
     return status ? status : undo_gzip(in, path, err);
 }
 
-static int stamp_of(struct tbp_file_stamp *stamp, const struct stat *st, const char *path,
-                    struct tbp_error *err) {
-    if (!S_ISREG(st->st_mode))
-        return tbp_fail(err, TBP_E_IO, "'%s' is not a file", path);
-    *stamp =
-        (struct tbp_file_stamp){(uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
-                                (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec};
-    return TBP_OK;
-}
-
 int tbp_file_stamp(struct tbp_file_stamp *stamp, const char *path, struct tbp_error *err) {
     struct stat st;
     if (stat(path, &st))
@@ -211,7 +215,7 @@ int tbp_input_open_copy(struct tbp_input *in, const char *path, struct tbp_file_
     if (fd < 0)
         return tbp_fail_errno(err, errno == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO, "cannot open '%s'",
                               path);
-    struct tbp_file_stamp after;
+    struct tbp_file_stamp after = {0};
     int status = stamp_fd(stamp, fd, path, err);
     if (!status)
         status = read_copy(in, fd, (size_t)stamp->size_bytes, path, pool, err);
@@ -227,11 +231,21 @@ int tbp_input_open_copy(struct tbp_input *in, const char *path, struct tbp_file_
 }
 
 void tbp_input_release(struct tbp_input *in) {
-    if (in->mapped)
+    if (in->mapped) {
+        tbp_mapped_remove(in->data);
         munmap((void *)(uintptr_t)in->data, in->size);
-    else if (!in->is_borrowed)
+    } else if (!in->is_borrowed) {
         free((void *)(uintptr_t)in->data);
+    }
     *in = (struct tbp_input){0};
+}
+
+bool tbp_input_is_torn(const struct tbp_input *in, const char *path) {
+    struct tbp_file_stamp now;
+    if (!in->mapped || tbp_file_stamp(&now, path, NULL) != TBP_OK)
+        return false;
+    bool is_same_file = now.device == in->stamp.device && now.inode == in->stamp.inode;
+    return is_same_file && !tbp_file_stamp_eq(&now, &in->stamp);
 }
 
 void tbp_input_drop_range(const struct tbp_input *in, uint64_t from, uint64_t size) {

@@ -8,19 +8,6 @@
 
 #include "base/pool.h"
 
-struct tbp_input {
-    const uint8_t *data;
-    size_t size;
-    bool mapped;            /* else heap */
-    bool is_borrowed;       /* the bytes are somebody else's and stay when the input is released */
-    bool damaged;           /* gzip member was cut or wrong: data holds what could be undone */
-    uint64_t damage_offset; /* in the file on disk */
-};
-
-/* path "-" is standard input. gzip is recognised by content and undone (all members). Directories,
- * missing and unreadable files fail with TBP_E_IO / TBP_E_NOT_FOUND naming the path. */
-int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err);
-
 /* Which file stands at a path, and in which state: two equal stamps mean the same bytes, as far as
  * the system tells. */
 struct tbp_file_stamp {
@@ -32,6 +19,21 @@ static inline bool tbp_file_stamp_eq(const struct tbp_file_stamp *a,
     return a->device == b->device && a->inode == b->inode && a->size_bytes == b->size_bytes &&
            a->mtime_ns == b->mtime_ns;
 }
+
+struct tbp_input {
+    const uint8_t *data;
+    size_t size;
+    bool mapped;                 /* else heap */
+    struct tbp_file_stamp stamp; /* of what is mapped, when it was */
+    bool is_borrowed;       /* the bytes are somebody else's and stay when the input is released */
+    bool damaged;           /* gzip member was cut or wrong: data holds what could be undone */
+    uint64_t damage_offset; /* in the file on disk */
+};
+
+/* path "-" is standard input. gzip is recognised by content and undone (all members). Directories,
+ * missing and unreadable files fail with TBP_E_IO / TBP_E_NOT_FOUND naming the path. */
+int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err);
+
 /* Fails with TBP_E_NOT_FOUND, or TBP_E_IO for what is no regular file. */
 int tbp_file_stamp(struct tbp_file_stamp *stamp, const char *path, struct tbp_error *err);
 
@@ -42,6 +44,9 @@ int tbp_file_stamp(struct tbp_file_stamp *stamp, const char *path, struct tbp_er
 int tbp_input_open_copy(struct tbp_input *in, const char *path, struct tbp_file_stamp *stamp,
                         bool *is_torn, struct tbp_pool *pool, struct tbp_error *err);
 void tbp_input_release(struct tbp_input *in);
+/* Whether the file that is mapped was written to since: then the bytes read may be of two files. A
+ * new file in its place does no harm. path is where it was opened. */
+bool tbp_input_is_torn(const struct tbp_input *in, const char *path);
 /* Tells the system that the pages of data[from … from+size) may be dropped; they come back from
  * disk when touched. Ranges below a megabyte are not worth the call and are left alone. */
 void tbp_input_drop_range(const struct tbp_input *in, uint64_t from, uint64_t size);

@@ -141,7 +141,7 @@ static void unlink_batch(struct tbp_pool *p, struct batch *b) {
 static int run_here(struct batch *b, struct tbp_error *err) {
     for (size_t i = 0; i < b->n; i++) {
         struct tbp_error one = {0};
-        note_failure(b, i, b->job(b->ctx, i, &one), &one);
+        note_failure(b, i, tbp_guard_run(run_job, &(struct guarded){b, i}, &one), &one);
     }
     if (b->failed_status != TBP_OK && err)
         *err = b->failed;

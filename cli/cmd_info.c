@@ -178,8 +178,8 @@ static int count_repairs(struct tbp_session *s, uint32_t host, struct tbp_error 
 }
 
 /* First the file as it is, then what grouping finds in it (which may add events). */
-static int show_host(struct tbp_session *s, uint32_t host, struct tbp_json *j,
-                     struct tbp_error *err) {
+static int show_host(struct tbp_session *s, const struct tbp_run *run, uint32_t host,
+                     struct tbp_json *j, struct tbp_error *err) {
     const struct tbp_host *h = tbp_session_raw_host(s, host, err);
     if (!h)
         return err->code;
@@ -200,8 +200,9 @@ static int show_host(struct tbp_session *s, uint32_t host, struct tbp_json *j,
     } else {
         text_ledger(stdout, &h->ledger);
     }
+    status = tbp_check_unchanged(h, &run->hosts[host], err);
     tbp_session_release_events(s, host);
-    return TBP_OK;
+    return status;
 }
 
 static int show_run(const struct tbp_run *run, const struct info_values *v, struct tbp_cli *cli,
@@ -220,7 +221,7 @@ static int show_run(const struct tbp_run *run, const struct info_values *v, stru
     for (uint32_t i = 0; i < run->n_hosts && !status; i++) {
         if (j && i)
             tbp_json_char(j, ',');
-        status = show_host(s, i, j, err);
+        status = show_host(s, run, i, j, err);
     }
     if (j)
         tbp_json_lit(j, "]}");

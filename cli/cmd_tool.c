@@ -142,8 +142,8 @@ static int answer(const struct tbp_tool *tool, struct tbp_session *s, const stru
 }
 
 /* Of the hosts that the answer is made of; they are loaded already. */
-static int tell_losses(const struct tbp_cli *cli, struct tbp_session *s, uint32_t asked,
-                       bool has_loss, bool strict, struct tbp_error *err) {
+static int tell_losses(const struct tbp_cli *cli, struct tbp_session *s, const struct tbp_run *run,
+                       uint32_t asked, bool has_loss, bool strict, struct tbp_error *err) {
     struct tbp_error ignored; /* of a host that the answer could do without */
     for (uint32_t i = 0; i < tbp_session_n_hosts(s); i++) {
         if (asked != TBP_ALL_HOSTS && asked != i)
@@ -151,6 +151,8 @@ static int tell_losses(const struct tbp_cli *cli, struct tbp_session *s, uint32_
         const struct tbp_host *h = tbp_session_host(s, i, &ignored);
         if (!h)
             continue;
+        if (tbp_check_unchanged(h, &run->hosts[i], err))
+            return err->code;
         has_loss |= tbp_ledger_has_loss(&h->ledger);
         tbp_warn_input(cli, h->name, h->size_bytes, &h->ledger);
     }
@@ -182,7 +184,7 @@ static int run_tool(struct tbp_cli *cli, const void *values, char **args, size_t
         tbp_run_session(&loader, (enum tbp_semantics)v->semantics, cli->arena, pool);
     status = answer(tool, s, v, &request, cli->arena, err);
     if (!status)
-        status = tell_losses(cli, s, request.host, has_loss, v->strict, err);
+        status = tell_losses(cli, s, &run, request.host, has_loss, v->strict, err);
     tbp_session_free(s);
     tbp_pool_free(pool);
     return status;

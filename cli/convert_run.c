@@ -182,6 +182,8 @@ static int convert_opened(struct host_state *h, struct tbp_host *host,
     result->input_bytes = host->size_bytes;
     result->start_s = start_of(host);
     if (!status)
+        status = tbp_check_unchanged(host, file, err);
+    if (!status)
         status = tbp_outputs_finish(h->outputs, &host->ledger, err);
     summarize(result, h->outputs);
     return status;

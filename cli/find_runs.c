@@ -103,7 +103,7 @@ static void collect_hosts(struct tbp_run *run, struct tbp_runs *runs, struct tbp
             continue;
         }
         *add_host(run, arena) =
-            (struct tbp_run_file){host, e->path, e->name, (uint64_t)e->st.st_size};
+            (struct tbp_run_file){host, e->path, e->path, e->name, (uint64_t)e->st.st_size};
     }
 }
 
@@ -236,7 +236,7 @@ static void add_file(struct tbp_runs *runs, struct tbp_arena *arena, const char 
         host = TBP_STR("stdin");
     else if (!host_of(base_name(path), arena, &host))
         host = name_before_dot(base_name(path), arena);
-    *add_host(&run, arena) = (struct tbp_run_file){host, bytes, base_name(path), size_bytes};
+    *add_host(&run, arena) = (struct tbp_run_file){host, bytes, path, base_name(path), size_bytes};
     const char *name = base_name(path);
     char *folder = tbp_arena_printf(arena, "%.*s", (int)(name - path), path);
     describe_folder(&run, arena, *folder ? folder : ".");

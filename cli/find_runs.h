@@ -20,6 +20,7 @@
 struct tbp_run_file {
     struct tbp_str host; /* file name without .xplane.pb; NUL-terminated */
     const char *path;    /* where it is read from */
+    const char *given;   /* what messages call it: the path, unless path is a copy */
     const char *label;   /* its own file name, for receipts */
     uint64_t size_bytes; /* on disk; 0 if not known */
 };

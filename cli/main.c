@@ -3,6 +3,7 @@
  * The tbprof executable: finds the command in THE TABLE (commands.c), parses its options and the
  * configuration file, runs it and turns its status into the exit code.
  */
+#include "base/guard.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/config_yaml.h"
@@ -54,6 +55,12 @@ static int fail_unknown_command(const char *word, struct tbp_error *err) {
     return tbp_fail(err, TBP_E_USAGE, "unknown command '%s'; see 'tbprof --help'", word);
 }
 
+struct call {
+    struct tbp_cli *cli;
+    int argc;
+    char **argv;
+};
+
 static int dispatch(struct tbp_cli *cli, int argc, char **argv, struct tbp_error *err) {
     if (argc < 2) {
         tbp_help_overview(stderr, cli->color_err);
@@ -75,6 +82,11 @@ static int dispatch(struct tbp_cli *cli, int argc, char **argv, struct tbp_error
     return run_command(c, cli, argc - 1, argv + 1, err);
 }
 
+static int dispatch_guarded(void *ctx, struct tbp_error *err) {
+    const struct call *c = ctx;
+    return dispatch(c->cli, c->argc, c->argv, err);
+}
+
 int main(int argc, char **argv) {
     static const struct tbp_common defaults;
     struct tbp_arena arena;
@@ -83,7 +95,7 @@ int main(int argc, char **argv) {
     tbp_arena_init(&arena);
     struct tbp_cli cli = {&arena, &defaults, isatty(STDOUT_FILENO) != 0,
                           isatty(STDERR_FILENO) != 0};
-    int status = dispatch(&cli, argc, argv, &err);
+    int status = tbp_guard_run(dispatch_guarded, &(struct call){&cli, argc, argv}, &err);
     /* An answer that did not reach its reader is no answer. */
     if (fflush(stdout) != 0 && !status)
         status = tbp_fail_errno(&err, TBP_E_IO, "writing to standard output failed");

@@ -9,6 +9,7 @@
 #include "convert/read/reader.h"
 #include "plugin_data/rundir.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const char *const tbp_semantics_choices[] = {"repair", "official", "tf", NULL};
@@ -18,7 +19,10 @@ static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool 
                 struct tbp_error *err) {
     const struct tbp_run_loader *l = ctx;
     const struct tbp_run_file *f = &l->run->hosts[host];
-    return tbp_read_host(out, f->path, f->host, l->from, pool, err);
+    int status = tbp_read_host(out, f->path, f->host, l->from, pool, err);
+    if (status && err && strcmp(err->input, f->path) == 0)
+        snprintf(err->input, sizeof err->input, "%s", f->given);
+    return status;
 }
 
 struct tbp_session *tbp_run_session(struct tbp_run_loader *loader, enum tbp_semantics semantics,
@@ -28,6 +32,15 @@ struct tbp_session *tbp_run_session(struct tbp_run_loader *loader, enum tbp_sema
     for (size_t i = 0; i < n; i++)
         names[i] = loader->run->hosts[i].host;
     return tbp_session_new(names, (uint32_t)n, semantics, load, loader, pool);
+}
+
+int tbp_check_unchanged(const struct tbp_host *h, const struct tbp_run_file *file,
+                        struct tbp_error *err) {
+    if (!tbp_input_is_torn(&h->input, file->path))
+        return TBP_OK;
+    return tbp_fail(err, TBP_E_TRUNCATED,
+                    "'%s' was written to while it was read: try again when it is complete",
+                    file->given);
 }
 
 static int choose_run(struct tbp_run *out, const struct tbp_runs *runs, const char *run_name,

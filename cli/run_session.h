@@ -23,6 +23,10 @@ struct tbp_run_loader {
 struct tbp_session *tbp_run_session(struct tbp_run_loader *loader, enum tbp_semantics semantics,
                                     struct tbp_arena *arena, struct tbp_pool *pool);
 
+/* Fails if the file of a host that was loaded is not any more what it was then. */
+int tbp_check_unchanged(const struct tbp_host *h, const struct tbp_run_file *file,
+                        struct tbp_error *err);
+
 /* Whether --from FORMAT (or NULL) names a reader: asked before any input is opened. */
 int tbp_check_format(const char *from, struct tbp_error *err);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Signal handlers; only async-signal-safe calls below.
+ * Signal handlers; only async-signal-safe calls below, and the jump out of a lost input.
  */
 #include "cli/signals.h"
 
+#include "base/guard.h"
 #include "cli/cli.h"
 #include "plugin_data/sink.h"
 
@@ -17,9 +18,11 @@ static void on_stop(int sig) {
     raise(sig);
 }
 
-static void on_bus_error(int sig) {
+/* An input that became shorter is an error of what was being done with it, if a guard is there. */
+static void on_bus_error(int sig, siginfo_t *info, void *context) {
     static const char text[] = "tbprof: error: an input file became shorter while it was read\n";
-    (void)sig;
+    (void)sig, (void)context;
+    tbp_guard_bus_error(info->si_addr);
     tbp_sink_file_remove_temporaries();
     ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
     _exit(n < 0 ? TBP_EXIT_USAGE : TBP_EXIT_DAMAGED);
@@ -38,6 +41,7 @@ void tbp_signals_install(void) {
         if (sigaction(stops[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(stops[i], &action, NULL);
     }
-    action.sa_handler = on_bus_error;
-    sigaction(SIGBUS, &action, NULL);
+    struct sigaction bus = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    sigemptyset(&bus.sa_mask);
+    sigaction(SIGBUS, &bus, NULL);
 }

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 import unittest
 
 from support import SAMPLE, SAMPLE_RUN, TBPROF, TWO_HOSTS, Case, sums
@@ -262,6 +263,39 @@ class Robust(Case):
         r = self.expect(2, "convert", self.path(name), "-o", self.path("o"))
         self.assertIn("ä…' for 'host' has 242 bytes", r.stderr)
         self.expect(0, "convert", self.path(name), "-o", self.path("o"), "--run", "fine", "--host", "h")
+
+    def test_input_that_is_cut_or_written_to_meanwhile(self):
+        """Cut down at some moment of a conversion: either it was early enough, or nothing of the run changes."""
+        with open(SAMPLE, "rb") as f:
+            big = f.read() * 120
+        source, cut = self.path("h.xplane.pb"), 0
+        args = ["convert", "-q", "-o", self.path("o"), "--run", "r", "--semantics", "official"]
+        self.expect(0, *args, "--host", "h", SAMPLE)
+        before = sums(self.path("o"))
+        for k in range(10):
+            with open(source, "wb") as f:
+                f.write(big)
+            p = subprocess.Popen([TBPROF, *args, source], stderr=subprocess.PIPE, text=True)
+            time.sleep(0.008 * k)
+            os.truncate(source, len(big) // 3)
+            errors = p.communicate(timeout=120)[1]
+            self.assertIn(p.returncode, (0, 1), errors)
+            if p.returncode == 0:
+                self.expect(0, *args, "--host", "h", SAMPLE)
+                continue
+            cut += 1
+            self.assertRegex(errors, "h.xplane.pb' (became shorter|was written to) while it was read")
+            self.assertEqual(sums(self.path("o")), before)
+        self.no_temporaries(self.path("o"))
+
+    def test_errors_name_the_input_as_it_was_given(self):
+        for args, kw in ((["-"], {"input": "no profile " * 20}), ([self.path("pipe")], {})):
+            if "pipe" in args[0]:
+                os.mkfifo(self.path("pipe"))
+                feeder = subprocess.Popen(["sh", "-c", f"echo no profile at all > '{self.path('pipe')}'"])
+                self.addCleanup(feeder.wait)
+            r = self.expect(1, "info", *args, **kw)
+            self.assertIn(f"error: {args[0]}: not a profile", r.stderr)
 
     def test_closed_reader_ends_it_quietly(self):
         r = subprocess.run(f"'{TBPROF}' tool trace_viewer '{SAMPLE}' | head -c 10", shell=True, capture_output=True)

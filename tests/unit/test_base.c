@@ -6,15 +6,18 @@
 #include "base/file.h"
 #include "base/guard.h"
 #include "base/map.h"
+#include "base/mapped.h"
 #include "base/pool.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "base/vec.h"
+#include "cli/signals.h"
 
 #include <criterion/criterion.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 Test(str, numbers_must_fill_the_text_and_the_type) {
@@ -72,6 +75,76 @@ Test(guard, exhausted_memory_is_a_status) {
     tbp_arena_init(&a);
     cr_assert_eq(tbp_guard_run(want_too_much, &a, &err), TBP_E_MEMORY);
     tbp_arena_release(&a);
+}
+
+/* An input of three pages which is being cut down to nothing. */
+struct shrinking {
+    char path[64];
+    struct tbp_input in;
+};
+
+static void open_shrinking(struct shrinking *f) {
+    strcpy(f->path, "/tmp/tbp_test_bus_XXXXXX");
+    int fd = mkstemp(f->path);
+    cr_assert(fd >= 0 && ftruncate(fd, 3 * 4096) == 0);
+    close(fd);
+    cr_assert_eq(tbp_input_open(&f->in, f->path, NULL), TBP_OK);
+    cr_assert(f->in.mapped);
+}
+
+static int sum_bytes(void *ctx, struct tbp_error *e) {
+    const struct tbp_input *in = ctx;
+    volatile unsigned sum = 0;
+    (void)e;
+    for (size_t i = 0; i < in->size; i++)
+        sum += in->data[i];
+    return TBP_OK;
+}
+
+static int sum_job(void *ctx, size_t i, struct tbp_error *e) {
+    (void)i;
+    return sum_bytes(ctx, e);
+}
+
+Test(guard, input_that_becomes_shorter_is_a_status) {
+    struct shrinking f;
+    struct tbp_error e;
+    tbp_signals_install();
+    open_shrinking(&f);
+    cr_assert_eq(tbp_guard_run(sum_bytes, &f.in, &e), TBP_OK);
+    cr_assert_not(tbp_input_is_torn(&f.in, f.path));
+    cr_assert_eq(truncate(f.path, 0), 0);
+    cr_assert(tbp_input_is_torn(&f.in, f.path));
+    for (int i = 0; i < 2; i++) { /* again: the signal is not blocked afterwards */
+        cr_assert_eq(tbp_guard_run(sum_bytes, &f.in, &e), TBP_E_TRUNCATED);
+        cr_assert(strstr(e.message, f.path), "%s", e.message);
+    }
+    tbp_input_release(&f.in);
+    unlink(f.path);
+}
+
+Test(guard, input_that_becomes_shorter_fails_its_jobs_alone) {
+    struct shrinking f;
+    struct tbp_error e;
+    tbp_signals_install();
+    open_shrinking(&f);
+    cr_assert_eq(truncate(f.path, 0), 0);
+    struct tbp_pool *pool = tbp_pool_new(3);
+    cr_assert_eq(tbp_pool_for(pool, 8, sum_job, &f.in, &e), TBP_E_TRUNCATED);
+    cr_assert_eq(tbp_pool_for(NULL, 8, sum_job, &f.in, &e), TBP_E_TRUNCATED);
+    tbp_pool_free(pool);
+    tbp_input_release(&f.in);
+    unlink(f.path);
+}
+
+Test(mapped, addresses_belong_to_files_until_they_are_given_back) {
+    static const char pages[100];
+    tbp_mapped_add(pages, sizeof pages, "a/long/path");
+    cr_assert_str_eq(tbp_mapped_path(pages), "a/long/path");
+    cr_assert_str_eq(tbp_mapped_path(pages + 99), "a/long/path");
+    cr_assert_null(tbp_mapped_path(pages + 100));
+    tbp_mapped_remove(pages);
+    cr_assert_null(tbp_mapped_path(pages));
 }
 
 Test(map, every_key_and_value_is_legal) {
