@@ -49,6 +49,9 @@ struct tbp_sink_file;
 int tbp_sink_file_new(struct tbp_sink_file **out, const char *path, struct tbp_error *err);
 struct tbp_sink *tbp_sink_file_base(struct tbp_sink_file *f);
 
+/* finish returns when the bytes are on disk: for what cannot be made again. */
+void tbp_sink_file_make_durable(struct tbp_sink_file *f);
+
 /* For sets of files that appear together: finish of a held file completes the temporary and stops
  * there; commit, later, is the renaming alone. */
 void tbp_sink_file_hold(struct tbp_sink_file *f);

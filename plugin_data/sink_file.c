@@ -3,8 +3,8 @@
  * The file sink: readers of a run folder (TensorBoard polls it) see the old file or the whole new
  * one. Temporaries are hidden files `.<name>.<pid>-<n>.tmp` in the same folder, which no plugin
  * looks at. Their names stand in one fixed table of the process, because a signal handler must find
- * them without locks or heap. No fsync: a crash of the machine may cost the file, never leave a
- * mixture.
+ * them without locks or heap. No fsync unless asked for: a crash of the machine may cost the file,
+ * never leave a mixture.
  */
 #include "plugin_data/sink.h"
 
@@ -43,7 +43,7 @@ struct tbp_sink_file {
     struct temporary *temporary;
     const char *path;
     uint64_t size_bytes;
-    bool is_held;
+    bool is_held, is_durable;
 };
 
 static struct temporary *take_temporary(void) {
@@ -169,6 +169,8 @@ static int complete(struct tbp_sink_file *f, struct tbp_error *err) {
         return TBP_OK;
     }
     int fd = f->out.fd;
+    if (f->is_durable && fsync(fd) != 0)
+        return tbp_fail_errno(err, TBP_E_IO, "cannot write '%s' to disk", f->path);
     f->out.fd = -1;
     return close(fd) == 0 ? TBP_OK : tbp_fail_errno(err, TBP_E_IO, "cannot write '%s'", f->path);
 }
@@ -273,6 +275,10 @@ int tbp_sink_file_new(struct tbp_sink_file **out, const char *path, struct tbp_e
 int tbp_sink_file_link(struct tbp_sink_file **out, const char *path, const char *source,
                        struct tbp_error *err) {
     return new_file(out, path, source, err);
+}
+
+void tbp_sink_file_make_durable(struct tbp_sink_file *f) {
+    f->is_durable = true;
 }
 
 void tbp_sink_file_hold(struct tbp_sink_file *f) {

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See run_folder.h. Only operations that fail when the name is taken decide who gets it: rename of
+ * a folder onto one that is not empty, link, mkdir.
+ */
+#include "capture/run_folder.h"
+
+#include "plugin_data/rundir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OWN_FOLDER ".tbprof"
+enum { MAX_SUFFIX = 100000 };
+
+static bool is_taken(int code) {
+    return code == EEXIST || code == ENOTEMPTY || code == ENOTDIR;
+}
+
+static void sync_folder(const char *path) {
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    fsync(fd); /* file systems that cannot do it do not need it */
+    close(fd);
+}
+
+/* Removes a folder of files. */
+static void remove_folder(const char *path) {
+    DIR *d = opendir(path);
+    if (!d)
+        return;
+    for (struct dirent *e; (e = readdir(d));)
+        unlinkat(dirfd(d), e->d_name, 0); /* "." and ".." refuse */
+    closedir(d);
+    rmdir(path);
+}
+
+/* Staging folders of processes that died while they wrote. */
+static void remove_stale(struct tbp_arena *arena, const char *own) {
+    DIR *d = opendir(own);
+    if (!d)
+        return;
+    for (struct dirent *e; (e = readdir(d));) {
+        char *end;
+        long pid = strncmp(e->d_name, "run-", 4) == 0 ? strtol(e->d_name + 4, &end, 10) : 0;
+        if (pid > 0 && *end == '-' && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+            remove_folder(tbp_arena_printf(arena, "%s/%s", own, e->d_name));
+    }
+    closedir(d);
+}
+
+int tbp_run_folder_begin(struct tbp_run_folder *f, struct tbp_arena *arena, const char *logdir,
+                         struct tbp_str host, struct tbp_error *err) {
+    static atomic_uint number;
+    const char *own = tbp_arena_printf(arena, "%s/" OWN_FOLDER, logdir);
+    *f = (struct tbp_run_folder){.arena = arena, .logdir = logdir};
+    int status = tbp_rundir_make(own, err);
+    if (status)
+        return status;
+    remove_stale(arena, own);
+    f->staging =
+        tbp_arena_printf(arena, "%s/run-%ld-%u", own, (long)getpid(), atomic_fetch_add(&number, 1));
+    f->stem = tbp_rundir_clean_host(arena, host);
+    f->file = tbp_rundir_file(arena, f->staging, tbp_str_c(f->stem), TBP_RUNDIR_XPLANE);
+    if (mkdir(f->staging, 0777) != 0 && errno != EEXIST) {
+        status = tbp_fail_errno(err, TBP_E_IO, "cannot make folder '%s'", f->staging);
+        tbp_run_folder_discard(f);
+    }
+    return status;
+}
+
+void tbp_run_folder_discard(struct tbp_run_folder *f) {
+    if (f->staging)
+        remove_folder(f->staging);
+    f->staging = NULL;
+    rmdir(tbp_arena_printf(f->arena, "%s/" OWN_FOLDER, f->logdir)); /* if it is empty */
+}
+
+/* The staging folder becomes the run. False: errno says why. */
+static bool become(struct tbp_run_folder *f, const char *target) {
+    if (rename(f->staging, target) == 0)
+        return true;
+    if (is_taken(errno) || errno == ENOSPC || errno == EDQUOT || errno == EROFS)
+        return false;
+    /* Some network and object file systems rename files only. */
+    if (mkdir(target, 0777) != 0)
+        return false;
+    return rename(f->file,
+                  tbp_rundir_file(f->arena, target, tbp_str_c(f->stem), TBP_RUNDIR_XPLANE)) == 0;
+}
+
+/* Results that were made of fewer hosts than there are now. */
+static void remove_combined(const char *target) {
+    static const char prefix[] = TBP_RUNDIR_ALL_HOSTS ".";
+    DIR *d = opendir(target);
+    if (!d)
+        return;
+    for (struct dirent *e; (e = readdir(d));)
+        if (strncmp(e->d_name, prefix, sizeof prefix - 1) == 0)
+            unlinkat(dirfd(d), e->d_name, 0);
+    closedir(d);
+}
+
+/* The file gets a name in a run that another rank has made. False: errno says why. */
+static bool join(struct tbp_run_folder *f, const char *target) {
+    for (int i = 0; i < MAX_SUFFIX; i++) {
+        const char *stem = f->stem;
+        if (i == 1)
+            stem = tbp_arena_printf(f->arena, "%s_%ld", f->stem, (long)getpid());
+        else if (i > 1)
+            stem = tbp_arena_printf(f->arena, "%s_%ld_%d", f->stem, (long)getpid(), i);
+        const char *to = tbp_rundir_file(f->arena, target, tbp_str_c(stem), TBP_RUNDIR_XPLANE);
+        if (link(f->file, to) == 0) {
+            remove_combined(target);
+            return true;
+        }
+        bool has_links = errno != EPERM && errno != ENOTSUP && errno != ENOSYS;
+        if (!has_links && renameat2(AT_FDCWD, f->file, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+            return true;
+        if (errno != EEXIST)
+            return false;
+    }
+    return false;
+}
+
+int tbp_run_folder_publish(struct tbp_run_folder *f, const char *run, bool is_shared,
+                           const char **path, struct tbp_error *err) {
+    const char *profile = tbp_arena_printf(f->arena, "%s/" TBP_RUNDIR_MIDDLE, f->logdir);
+    int status = tbp_rundir_make(profile, err);
+    if (status)
+        return status;
+    sync_folder(f->staging);
+    for (int i = 0; i < MAX_SUFFIX; i++) {
+        const char *target = i == 0 ? tbp_arena_printf(f->arena, "%s/%s", profile, run)
+                                    : tbp_arena_printf(f->arena, "%s/%s_%d", profile, run, i);
+        if (become(f, target) || (is_taken(errno) && is_shared && join(f, target))) {
+            *path = target;
+            sync_folder(target);
+            sync_folder(profile);
+            tbp_run_folder_discard(f);
+            return TBP_OK;
+        }
+        if (!is_taken(errno))
+            break;
+    }
+    return tbp_fail_errno(err, TBP_E_IO, "cannot make run '%s' in '%s'", run, profile);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See run_out.h: the collector (plugin_data/collect.h) makes the bytes, run_folder.h the folder.
+ */
+#include "capture/run_out.h"
+
+#include "base/log.h"
+#include "capture/run_convert.h"
+#include "capture/run_folder.h"
+#include "capture/run_job.h"
+#include "plugin_data/collect.h"
+#include "plugin_data/marker.h"
+#include "plugin_data/rundir.h"
+
+#include <stdio.h>
+
+/* The carry is the collector's. */
+struct tbp_run_carry *tbp_run_carry_new(void) {
+    return (struct tbp_run_carry *)tbp_collect_carry_new();
+}
+
+void tbp_run_carry_free(struct tbp_run_carry *carry) {
+    tbp_collect_carry_free((struct tbp_collect_carry *)carry);
+}
+
+static int open_collect(struct tbp_collect **c, const struct tbp_run_request *request,
+                        struct tbp_error *err) {
+    struct tbp_collect_request what = {
+        .data = request->spool.data,
+        .size_bytes = request->spool.size_bytes,
+        .carry = (struct tbp_collect_carry *)request->carry,
+        .until_realtime_ns = request->until_realtime_ns,
+        .warning = request->warning,
+    };
+    return tbp_collect_open(c, &what, err);
+}
+
+static int write_collected(struct tbp_collect *c, struct tbp_sink *sink,
+                           struct tbp_run_result *result, struct tbp_error *err) {
+    struct tbp_collect_result got;
+    int status = tbp_collect_write(c, sink, &got, err);
+    result->n_records = got.n_records;
+    result->n_events = got.n_events;
+    result->n_defects = got.n_defects;
+    result->size_bytes = got.size_bytes;
+    return status;
+}
+
+int tbp_run_write_bytes(const struct tbp_run_request *request, struct tbp_sink *sink,
+                        struct tbp_run_result *result, struct tbp_error *err) {
+    struct tbp_collect *c;
+    *result = (struct tbp_run_result){0};
+    int status = open_collect(&c, request, err);
+    if (status)
+        return status;
+    status = write_collected(c, sink, result, err);
+    if (!status)
+        status = tbp_sink_finish(sink, err);
+    if (!status)
+        tbp_collect_commit(c);
+    tbp_collect_free(c);
+    return status;
+}
+
+/* ---- a run folder ---- */
+
+static int write_file(struct tbp_collect *c, const char *path, struct tbp_run_result *result,
+                      struct tbp_error *err) {
+    struct tbp_sink_file *f;
+    int status = tbp_sink_file_new(&f, path, err);
+    if (status)
+        return status;
+    tbp_sink_file_make_durable(f);
+    status = write_collected(c, tbp_sink_file_base(f), result, err);
+    if (!status)
+        status = tbp_sink_finish(tbp_sink_file_base(f), err);
+    tbp_sink_file_free(f);
+    return status;
+}
+
+static struct tbp_str host_of(struct tbp_arena *arena, const struct tbp_run_request *request,
+                              const struct tbp_spool_header *h) {
+    char suffix[64] = "";
+    if (request->host_suffix && *request->host_suffix)
+        snprintf(suffix, sizeof suffix, "%s", request->host_suffix);
+    else
+        tbp_run_option(h->options, "host_suffix", suffix, sizeof suffix);
+    return tbp_str_c(
+        tbp_arena_printf(arena, "%s%s", *h->hostname ? h->hostname : "localhost", suffix));
+}
+
+/* What was asked for if it can be a name, else the time. */
+static const char *run_of(struct tbp_arena *arena, const struct tbp_run_request *request,
+                          const struct tbp_collect *c) {
+    const char *run = request->run ? request->run : tbp_collect_header(c)->run;
+    if (tbp_rundir_is_run_name(tbp_str_c(run)))
+        return run;
+    char *name = TBP_NEW_N(arena, char, TBP_RUNDIR_TIME_NAME);
+    tbp_rundir_time_name(name, (time_t)(tbp_collect_start_ns(c) / 1000000000));
+    return name;
+}
+
+static int write_run(struct tbp_collect *c, const struct tbp_run_request *request,
+                     struct tbp_arena *arena, struct tbp_run_result *result,
+                     struct tbp_error *err) {
+    const struct tbp_spool_header *h = tbp_collect_header(c);
+    const char *logdir = request->logdir ? request->logdir : h->logdir, *path = "";
+    struct tbp_run_folder folder;
+    char shared[8] = "";
+    if (!*logdir)
+        return tbp_fail(err, TBP_E_USAGE, "no log directory to write to");
+    int status = tbp_run_folder_begin(&folder, arena, logdir, host_of(arena, request, h), err);
+    if (status)
+        return status;
+    status = write_file(c, folder.file, result, err);
+    if (!status)
+        status = tbp_marker_write(logdir, h->hostname, tbp_collect_start_ns(c) / 1000000000, err);
+    if (!status)
+        status = tbp_run_folder_publish(
+            &folder, run_of(arena, request, c),
+            tbp_run_option(h->options, "run_shared", shared, sizeof shared) && *shared == '1',
+            &path, err);
+    if (status) {
+        tbp_run_folder_discard(&folder);
+        return status;
+    }
+    snprintf(result->path, sizeof result->path, "%s", path);
+    return TBP_OK;
+}
+
+static void convert(const struct tbp_spool_header *h, const char *run_folder) {
+    struct tbp_error err = {0};
+    char wish[8], text[512];
+    if (!tbp_run_option(h->options, "convert", wish, sizeof wish) || *wish != '1')
+        return;
+    if (tbp_run_convert(run_folder, &err) != TBP_OK)
+        tbp_log(TBP_LOG_WARNING, "the profile is written, its pages are not: %s",
+                tbp_error_text(&err, text, sizeof text));
+}
+
+int tbp_run_write(const struct tbp_run_request *request, struct tbp_run_result *result,
+                  struct tbp_error *err) {
+    struct tbp_collect *c;
+    struct tbp_arena arena;
+    *result = (struct tbp_run_result){0};
+    int status = open_collect(&c, request, err);
+    if (status)
+        return status;
+    tbp_arena_init(&arena);
+    status = write_run(c, request, &arena, result, err);
+    if (!status) {
+        tbp_collect_commit(c);
+        convert(tbp_collect_header(c), result->path);
+    }
+    tbp_arena_release(&arena);
+    tbp_collect_free(c);
+    return status;
+}
