@@ -19,7 +19,7 @@
 
 enum { SETTLE_TRIES = 100000, SETTLE_NS = 50000 }; /* five seconds */
 
-__thread struct tbp_thread *tbp_thread_self;
+__thread struct tbp_thread *tbp_thread_self __attribute__((tls_model("initial-exec")));
 static __thread bool is_registering;
 
 static struct tbp_thread blocks[TBP_THREADS];

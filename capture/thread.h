@@ -38,9 +38,8 @@ struct tbp_thread {
     char name[64];           /* as it set it, else what the system calls it */
 } __attribute__((aligned(64)));
 
-/* Block of this thread, NULL: not registered. Not tls_model("initial-exec"): that puts all of the
- * library's thread-local data into static TLS, of which a running Python has too little left. */
-extern __thread struct tbp_thread *tbp_thread_self;
+/* Block of this thread, NULL: not registered. In the library's initial TLS block: a plain load. */
+extern __thread struct tbp_thread *tbp_thread_self __attribute__((tls_model("initial-exec")));
 
 /* Registers this thread; NULL if there is no block left, or in the middle of registering. */
 struct tbp_thread *tbp_thread_register(void);
