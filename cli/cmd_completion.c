@@ -16,7 +16,9 @@ static const char *const completion_examples[] = {
 
 static int run_completion(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                           struct tbp_error *err) {
-    (void)cli, (void)values, (void)n_args;
+    (void)values, (void)n_args;
+    if (cli->common->json)
+        return tbp_fail(err, TBP_E_OPTION, "a completion script is no JSON: leave '--json' out");
     return tbp_completion(stdout, args[0], err);
 }
 

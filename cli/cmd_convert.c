@@ -523,14 +523,17 @@ const struct tbp_command tbp_command_convert = {
     .name = "convert",
     .args = "INPUT...",
     .help = "write run folders for TensorBoard",
-    .about = "Converts profiles: each INPUT (a file, a run folder, a log directory or '-') becomes "
-             "a run in "
-             "DIR/plugins/profile that TensorBoard's Profile tab shows, with the pages as JSON for "
-             "scripts beside "
-             "it.\nConverting again gives the same bytes; files that tbprof did not write are "
-             "never replaced. Beside the "
-             "outputs of each host lies HOST.tbprof.json: what was written, and what became of "
-             "each event.",
+    .about =
+        "Converts profiles: each INPUT (a file, a run folder, a log directory or '-') becomes a "
+        "run "
+        "in DIR/plugins/profile that TensorBoard's Profile tab shows, with the pages as JSON for "
+        "scripts beside it.\n"
+        "Converting again gives the same bytes; inputs and files that tbprof did not write are "
+        "never replaced. The files of a host appear together or not at all. Conversions into one "
+        "run take turns: the last one wins, and says what it replaced. Hosts may be converted one "
+        "by one; ALL_HOSTS tells of all that the run has.\n"
+        "Beside the outputs of each host lies HOST.tbprof.json: what was written, and what became "
+        "of each event.",
     .examples = convert_examples,
     .options = convert_options,
     .values_size = sizeof(struct convert_values),

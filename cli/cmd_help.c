@@ -6,6 +6,8 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 
+#include <unistd.h>
+
 struct help_values {
     struct tbp_common common;
     bool man;
@@ -20,6 +22,8 @@ static const struct tbp_opt help_options[] = {
 static const char *const help_examples[] = {
     "tbprof help convert",
     "options of 'convert' with examples",
+    "tbprof help --json",
+    "commands and options for programs",
     "tbprof help --man > tbprof.1",
     "the manual page",
     NULL,
@@ -28,18 +32,25 @@ static const char *const help_examples[] = {
 static int run_help(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                     struct tbp_error *err) {
     const struct help_values *v = values;
+    const struct tbp_command *c = NULL;
+    if (v->man && v->common.json)
+        return tbp_fail(err, TBP_E_OPTION, "the manual page is no JSON: '--man' or '--json'");
     if (v->man) {
         tbp_help_manual(stdout);
         return TBP_OK;
     }
-    if (n_args == 0) {
-        tbp_help_overview(stdout, cli->color_out);
-        return TBP_OK;
+    int status = n_args ? tbp_command_find_near(&c, args[0], err) : TBP_OK;
+    if (status)
+        return status;
+    if (v->common.json) {
+        struct tbp_sink_fd out;
+        tbp_sink_fd_init(&out, STDOUT_FILENO);
+        return tbp_help_json(&out.base, cli->arena, c, err);
     }
-    const struct tbp_command *c = tbp_command_find(args[0]);
-    if (!c)
-        return tbp_fail(err, TBP_E_USAGE, "unknown command '%s'; see 'tbprof --help'", args[0]);
-    tbp_help_command(stdout, c, cli->color_out);
+    if (c)
+        tbp_help_command(stdout, c, cli->color_out);
+    else
+        tbp_help_overview(stdout, cli->color_out);
     return TBP_OK;
 }
 

@@ -256,7 +256,10 @@ static void tell_address(const struct view *w) {
                      "TensorBoard started without the Profile tab; 'tbprof doctor %s' may "
                      "know why",
                      w->logdir);
-    printf("http://127.0.0.1:%u/#profile\n", (unsigned)w->port);
+    if (w->v->common.json)
+        printf("{\"address\":\"http://127.0.0.1:%u/#profile\"}\n", (unsigned)w->port);
+    else
+        printf("http://127.0.0.1:%u/#profile\n", (unsigned)w->port);
     fflush(stdout);
     tbp_cli_note(w->cli, "Ctrl-C ends TensorBoard%s",
                  w->v->keep ? "" : " and removes the converted files");

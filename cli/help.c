@@ -4,6 +4,8 @@
  */
 #include "cli/help.h"
 
+#include "convert/tool/tool.h"
+
 #include <string.h>
 
 enum { OPTION_COLUMN = 28, NAME_COLUMN = 14 };
@@ -148,6 +150,22 @@ static void manual_command(FILE *out, const struct tbp_command *c) {
     }
 }
 
+static void manual_params(FILE *out) {
+    fputs(".SH PARAMETERS OF TOOLS\n", out);
+    for (size_t i = 0; tbp_tools[i]; i++) {
+        const struct tbp_tool_param *p = tbp_tools[i]->params;
+        if (p)
+            fprintf(out, "Of \\fB%s\\fP, for \\-O:\n", tbp_tools[i]->name);
+        for (; p && p->key; p++) {
+            fputs(".TP\n.B ", out);
+            roff(out, p->key);
+            fputc('\n', out);
+            roff(out, p->help);
+            fputc('\n', out);
+        }
+    }
+}
+
 void tbp_help_manual(FILE *out) {
     fputs(".\\\" Made from the option tables by 'tbprof help --man'.\n"
           ".TH TBPROF 1 \"\" \"tbprof " TBP_VERSION "\" \"User Commands\"\n"
@@ -165,12 +183,16 @@ void tbp_help_manual(FILE *out) {
     fputs(".SH COMMON OPTIONS\n", out);
     for (const struct tbp_opt *o = tbp_common_options; o->name; o++)
         manual_option(out, o);
+    manual_params(out);
     fputs(".SH CONFIGURATION FILE\n"
-          "The keys of the YAML file are the long option names; below the name of a command they\n"
-          "serve that command only.\n"
+          "The keys of the YAML file are the long option names; below the name of a command (a\n"
+          "mapping) they serve that command only, and win. What the command line gives wins over\n"
+          "both. A key that is not known, that stands twice, or whose value is of another kind is\n"
+          "an error with file and line.\n"
           ".SH EXIT STATUS\n"
           ".TP\n.B 0\nDone; warnings are possible.\n"
-          ".TP\n.B 1\nThe input is damaged beyond use, or \\-\\-strict was violated.\n"
+          ".TP\n.B 1\nThe input is damaged beyond use or was written to while it was read, or\n"
+          "\\-\\-strict was violated.\n"
           ".TP\n.B 2\nUsage or path error.\n",
           out);
 }

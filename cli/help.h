@@ -7,6 +7,7 @@
 #define TBP_CLI_HELP_H
 
 #include "cli/options.h"
+#include "plugin_data/json_out.h"
 
 #include <stdio.h>
 
@@ -15,6 +16,10 @@ enum { TBP_HELP_WIDTH = 80 };
 void tbp_help_overview(FILE *out, bool color);
 void tbp_help_command(FILE *out, const struct tbp_command *c, bool color);
 void tbp_help_manual(FILE *out); /* tbprof.1, man macros */
+
+/* The same as JSON, of one command or (NULL) of all. */
+int tbp_help_json(struct tbp_sink *out, struct tbp_arena *arena, const struct tbp_command *only,
+                  struct tbp_error *err);
 
 /* Writes text in lines of at most `width` columns, each after the first indented. */
 void tbp_help_wrap(FILE *out, const char *text, size_t indent, size_t width);

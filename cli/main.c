@@ -33,6 +33,11 @@ static int run_command(const struct tbp_command *c, struct tbp_cli *cli, int arg
     cli->color_err = wants_color(common->color, STDERR_FILENO);
     if (status)
         return status;
+    if (common->help && common->json) {
+        struct tbp_sink_fd out;
+        tbp_sink_fd_init(&out, STDOUT_FILENO);
+        return tbp_help_json(&out.base, cli->arena, c, err);
+    }
     if (common->help) {
         tbp_help_command(stdout, c, cli->color_out);
         return TBP_OK;
@@ -42,17 +47,6 @@ static int run_command(const struct tbp_command *c, struct tbp_cli *cli, int arg
     if (common->quiet)
         tbp_log_set_level(TBP_LOG_ERROR);
     return c->run(cli, values, parsed.args, parsed.n_args, err);
-}
-
-static int fail_unknown_command(const char *word, struct tbp_error *err) {
-    struct tbp_nearest nearest;
-    tbp_nearest_init(&nearest, word);
-    for (size_t i = 0; tbp_commands[i]; i++)
-        tbp_nearest_try(&nearest, tbp_commands[i]->name);
-    if (nearest.best)
-        return tbp_fail(err, TBP_E_USAGE, "unknown command '%s'; did you mean '%s'?", word,
-                        nearest.best);
-    return tbp_fail(err, TBP_E_USAGE, "unknown command '%s'; see 'tbprof --help'", word);
 }
 
 struct call {
@@ -76,10 +70,9 @@ static int dispatch(struct tbp_cli *cli, int argc, char **argv, struct tbp_error
         tbp_help_overview(stdout, cli->color_out);
         return TBP_OK;
     }
-    const struct tbp_command *c = tbp_command_find(argv[1]);
-    if (!c)
-        return fail_unknown_command(argv[1], err);
-    return run_command(c, cli, argc - 1, argv + 1, err);
+    const struct tbp_command *c;
+    int status = tbp_command_find_near(&c, argv[1], err);
+    return status ? status : run_command(c, cli, argc - 1, argv + 1, err);
 }
 
 static int dispatch_guarded(void *ctx, struct tbp_error *err) {

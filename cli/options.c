@@ -30,6 +30,20 @@ const struct tbp_opt tbp_common_options[] = {
 };
 #undef COMMON
 
+int tbp_command_find_near(const struct tbp_command **out, const char *name, struct tbp_error *err) {
+    struct tbp_nearest nearest;
+    tbp_nearest_init(&nearest, name);
+    for (size_t i = 0; tbp_commands[i]; i++)
+        tbp_nearest_try(&nearest, tbp_commands[i]->name);
+    *out = tbp_command_find(name);
+    if (*out)
+        return TBP_OK;
+    if (nearest.best)
+        return tbp_fail(err, TBP_E_USAGE, "unknown command '%s'; did you mean '%s'?", name,
+                        nearest.best);
+    return tbp_fail(err, TBP_E_USAGE, "unknown command '%s'; see 'tbprof --help'", name);
+}
+
 const struct tbp_command *tbp_command_find(const char *name) {
     for (size_t i = 0; tbp_commands[i]; i++) {
         if (strcmp(tbp_commands[i]->name, name) == 0)

@@ -64,6 +64,8 @@ extern const struct tbp_command *const tbp_commands[]; /* commands.c: THE TABLE;
 extern const struct tbp_opt tbp_common_options[];      /* understood by every command */
 
 const struct tbp_command *tbp_command_find(const char *name);
+/* The same; an unknown name is TBP_E_USAGE with the nearest known one. */
+int tbp_command_find_near(const struct tbp_command **out, const char *name, struct tbp_error *err);
 
 /* The i-th option of a command, own ones first, then the common ones; NULL after the last. */
 const struct tbp_opt *tbp_command_option(const struct tbp_command *c, size_t i);

@@ -95,6 +95,62 @@ class Usage(Case):
             r = self.expect(2, *args, "--from", "xplne", self.path("nothing"))
             self.assertIn("did you mean 'xplane'", r.stderr)
 
+    def complete(self, *words):
+        """What bash offers for the last word."""
+        script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tbprof; '
+                  'for w in "${COMPREPLY[@]}"; do echo "$w"; done')
+        with open(self.path("c.bash"), "w") as f:
+            f.write(self.expect(0, "completion", "bash").stdout)
+        r = subprocess.run(["bash", "-c", script, "bash", self.path("c.bash"), "tbprof", *words], capture_output=True,
+                           text=True, cwd=self.path("in"))
+        self.assertEqual(r.stderr, "")
+        return r.stdout.split("\n")[:-1]
+
+    def test_completion_of_bash(self):
+        os.makedirs(self.path("in", "folder"))
+        open(self.path("in", "a file.pb"), "w").close()
+        everything = ["a file.pb", "folder"]
+        for words, wanted in ((("con",), ["convert"]), (("convert", "--sem"), ["--semantics"]),
+                              (("convert", "--semantics", ""), ["repair", "official", "tf"]),
+                              (("convert", "--semantics", "=", "o"), ["official"]),
+                              (("convert", "--semantics", "="), ["repair", "official", "tf"]),
+                              (("convert", ""), everything), (("convert", "-o", ""), ["folder"]),
+                              (("convert", "--output", "f"), ["folder"]), (("convert", "--config", "a"), ["a file.pb"]),
+                              (("convert", "--tools", "ker"), ["kernel_stats"]),
+                              (("convert", "--tools", "overview_page,ker"), ["overview_page,kernel_stats"]),
+                              (("convert", "-j", ""), []), (("convert", "--run", ""), []),
+                              (("info", "--from", ""), ["xplane"]), (("tool", "over"), ["overview_page"]),
+                              (("tool", "overview_page", ""), everything), (("tools", ""), []),
+                              (("tool", "trace_viewer@", "x", "-O", "start"), ["start_time_ms="]),
+                              (("tool", "trace_viewer", "@", "x", "--param", "search_m"), ["search_metadata="]),
+                              (("tool", "overview_page", "x", "-O", ""), []), (("completion", ""), ["bash", "zsh", "fish"]),
+                              (("help", "comp"), ["completion"]), (("nothing", ""), []), (("backend", "i"), ["install"])):
+            self.assertEqual(sorted(self.complete(*words)), sorted(wanted), words)
+
+    def test_completion_of_other_shells(self):
+        zsh, fish = (self.expect(0, "completion", shell).stdout for shell in ("zsh", "fish"))
+        for part in ("'-o+[", "'--output=[", ":DIR:_files -/'", "'*-O+[", "start_time_ms=", "'1:argument:(bash zsh fish)'"):
+            self.assertIn(part, zsh)
+        for part in ("-l output -s o -x -a '(__fish_complete_directories)'", "-l config -r -F", "start_time_ms=",
+                     "from completion' -f -a 'bash zsh fish'", "-l run -x -d"):
+            self.assertIn(part, fish)
+        for shell, text in (("zsh", zsh), ("fish", fish)):
+            if shutil.which(shell):
+                r = subprocess.run([shell, "-n"], input=text, capture_output=True, text=True)
+                self.assertEqual(r.returncode, 0, r.stderr)
+
+    def test_help_as_json(self):
+        every = json.loads(self.expect(0, "help", "--json").stdout)["commands"]
+        self.assertIn("convert", [c["name"] for c in every])
+        for args in (("help", "convert", "--json"), ("convert", "--help", "--json")):
+            one = json.loads(self.expect(0, *args).stdout)["commands"]
+            self.assertEqual([c["name"] for c in one], ["convert"])
+            semantics = next(o for o in one[0]["options"] if o["name"] == "semantics")
+            self.assertEqual((semantics["kind"], semantics["choices"]), ("choice", ["repair", "official", "tf"]))
+        for args in (("completion", "bash", "--json"), ("help", "--man", "--json")):
+            self.assertIn("no JSON", self.expect(2, *args).stderr)
+        self.assertIn("did you mean 'convert'", self.expect(2, "help", "convrt").stderr)
+
     def test_small_slips(self):
         self.assertIn("takes no arguments", self.expect(2, "--version", "extra").stderr)
         self.assertIn("name of a folder", self.expect(2, "convert", SAMPLE, "-o", "").stderr)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tells waiting for data from computing inside a batch of Keras, without a change in the training loop.
+
+The loop calls model.train_function once a batch; while a profile is recorded, that is ours, which calls the model's.
+- JAX hands it an iterator and fetches inside: the iterator is timed.
+- TensorFlow hands it an iterator, too, but fetches inside a graph. Here the element is fetched first, timed, and
+  handed on through a queue whose dataset has the same element types: the graph is the one that was traced already.
+- PyTorch fetches before: its loaders are timed by tbprof.data.
+"""
+import sys
+
+from tbprof import _core, data
+
+
+def backend_of(model):
+    """"tensorflow", "jax", "torch" …, without importing anything."""
+    keras = sys.modules.get("keras")
+    if type(model).__module__.split(".")[0] == "tf_keras" or keras is None:
+        return "tensorflow" if "tensorflow" in sys.modules else ""
+    if any(kind.__module__.startswith("tf_keras") for kind in type(model).__mro__):
+        return "tensorflow"
+    backend = getattr(getattr(keras, "backend", None), "backend", None)
+    return backend() if callable(backend) else ""
+
+
+class _Wrapped:
+    """Stands in for a model's train_function."""
+
+    name = "step function"
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, *arguments, **keywords):
+        scope = _core.begin(self.name)
+        try:
+            return self.function(*self.fetched(arguments), **keywords)
+        finally:
+            _core.end(scope)
+
+    def __getattr__(self, name):
+        return getattr(self.function, name)
+
+    def fetched(self, arguments):
+        return arguments
+
+
+class _Jax(_Wrapped):
+    def fetched(self, arguments):
+        *state, iterator = arguments
+        return (*state, data.timed(iterator, "Keras data"))
+
+
+class _TensorFlow(_Wrapped):
+    def __init__(self, function):
+        super().__init__(function)
+        self._source = data.Source("Keras data")
+        self._feeds = {}
+
+    def fetched(self, arguments):
+        iterator, = arguments
+        feed = self._feeds.get(id(iterator))
+        if feed is None:
+            feed = self._feeds[id(iterator)] = _Feed(iterator)
+        feed.put(self._source.wait(next, iterator))
+        return (feed.iterator,)
+
+
+class _Feed:
+    """A tf.data iterator that gives what is put into it, one element at a time, typed as another one."""
+
+    def __init__(self, like):
+        tf = sys.modules["tensorflow"]
+        self._like = like  # keeps its id its own
+        self._nest = tf.nest
+        spec = like.element_spec
+        parts = tf.nest.flatten(spec, expand_composites=True)
+        self._queue = tf.queue.FIFOQueue(1, [part.dtype for part in parts])
+        dtypes_are_one = len(parts) == 1
+
+        def take(_):
+            values = self._queue.dequeue()
+            values = [values] if dtypes_are_one else values
+            values = [tf.ensure_shape(v, part.shape) for v, part in zip(values, parts)]
+            return tf.nest.pack_sequence_as(spec, values, expand_composites=True)
+
+        options = tf.data.Options()
+        options.experimental_optimization.apply_default_optimizations = False
+        options.experimental_optimization.inject_prefetch = False  # it would take an element too many
+        options.autotune.enabled = False
+        self.iterator = iter(tf.data.Dataset.from_tensors(0).repeat().map(take).with_options(options))
+        if self.iterator.element_spec != spec:
+            raise TypeError("elements of this dataset cannot be handed on unchanged")
+
+    def put(self, element):
+        self._queue.enqueue(self._nest.flatten(element, expand_composites=True))
+
+
+class Tracked:
+    """train_function is ours until stop()."""
+
+    def __init__(self, model, kind):
+        self._model, self._ours = model, kind(model.train_function)
+        model.train_function = self._ours
+
+    def stop(self):
+        if self._model.train_function is self._ours:  # else someone made a new one
+            self._model.train_function = self._ours.function
+
+
+def _kind_for(model):
+    backend = backend_of(model)
+    if backend != "tensorflow":
+        return {"jax": _Jax}.get(backend, _Wrapped)
+    tf = sys.modules["tensorflow"]
+    steps = getattr(model, "steps_per_execution", None) or getattr(model, "_steps_per_execution", 1)
+    is_plain = type(getattr(model, "distribute_strategy", None)).__name__ in ("_DefaultDistributionStrategy",
+                                                                               "NoneType")
+    return _TensorFlow if is_plain and int(steps) == 1 and hasattr(tf, "queue") else _Wrapped
+
+
+def track(model):
+    """Tracked, or None for a model without a train function."""
+    if not callable(getattr(model, "train_function", None)):
+        return None
+    return Tracked(model, _kind_for(model))

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns the function tracer of the extension module on and off: through sys.monitoring from Python 3.12 on, before
+that through the profile functions of threads. What it could not record is told in the profile."""
+import os
+import sys
+import threading
+import types
+
+from tbprof import _core
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_TOOL_IDS = (2, 3, 4, 5)  # sys.monitoring.PROFILER_ID, then the free ones
+_state = types.SimpleNamespace(tool=None, is_on=False, hook=None)
+
+
+def _callbacks(level):
+    events, native = sys.monitoring.events, _core.native
+    wanted = [(events.PY_START, native.on_start), (events.PY_RESUME, native.on_start),
+              (events.PY_RETURN, native.on_return), (events.PY_YIELD, native.on_return),
+              (events.PY_UNWIND, native.on_unwind), (events.PY_THROW, native.on_throw)]
+    if level > 1:
+        wanted += [(events.CALL, native.on_call), (events.C_RETURN, native.on_c_return),
+                   (events.C_RAISE, native.on_c_return)]
+    return wanted
+
+
+def _start_monitoring(level):
+    monitoring = sys.monitoring
+    _state.tool = next((i for i in _TOOL_IDS if monitoring.get_tool(i) is None), None)
+    if _state.tool is None:
+        return "all tools of sys.monitoring are taken"
+    monitoring.use_tool_id(_state.tool, "tbprof")
+    mask = 0
+    for event, callback in _callbacks(level):
+        monitoring.register_callback(_state.tool, event, callback)
+        if event not in (monitoring.events.C_RETURN, monitoring.events.C_RAISE):  # they come with CALL
+            mask |= event
+    monitoring.restart_events()  # what an earlier session left out may be wanted now
+    monitoring.set_events(_state.tool, mask)
+    return None
+
+
+def _start_profile():
+    if sys.getprofile() is not None:
+        return f"another profiler is active ({sys.getprofile()!r})"
+    _state.hook = getattr(threading, "_profile_hook", None)
+    threading.setprofile(_core.native.profile_bootstrap)
+    _core.native.profile_install()
+    return None
+
+
+def start(level, exclude):
+    if not _core.has_extension:
+        _core.warn("Python functions were not traced: the extension module does not load")
+        return
+    disable = getattr(getattr(sys, "monitoring", None), "DISABLE", None)
+    _core.native.tracer_start(level, (_FOLDER, "<frozen ") + exclude, disable, types.FunctionType, types.MethodType)
+    problem = _start_monitoring(level) if hasattr(sys, "monitoring") else _start_profile()
+    if problem:
+        _core.native.tracer_stop()
+        _core.warn(f"Python functions were not traced: {problem}")
+        return
+    _state.is_on = True
+
+
+def _stop_monitoring():
+    monitoring = sys.monitoring
+    monitoring.set_events(_state.tool, 0)
+    for event, _ in _callbacks(2):
+        monitoring.register_callback(_state.tool, event, None)
+    monitoring.free_tool_id(_state.tool)
+
+
+def stop():
+    """Before the session stops, so that the notes reach the profile."""
+    if not _state.is_on:
+        return
+    _state.is_on = False
+    left_out = _core.native.tracer_stop()
+    if hasattr(sys, "monitoring"):
+        _stop_monitoring()
+    else:
+        _core.native.profile_remove()
+        threading.setprofile(_state.hook)
+    if left_out["too_deep"]:
+        _core.warn(f"{left_out['too_deep']} Python calls were nested deeper than 512 and not recorded")
+    if left_out["unknown"]:
+        _core.warn(f"{left_out['unknown']} Python calls were of functions beyond the first 65,536 and not recorded")
