@@ -6,9 +6,11 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/overlay.h"
+#include "plugin_data/json_out.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct backend_values {
     struct tbp_common common;
@@ -34,6 +36,17 @@ static const char *const backend_examples[] = {
     NULL,
 };
 
+static int tell_json(struct tbp_cli *cli, const struct backend_values *v, struct tbp_error *err) {
+    struct tbp_sink_fd out;
+    struct tbp_json *j = TBP_NEW(cli->arena, struct tbp_json);
+    tbp_sink_fd_init(&out, STDOUT_FILENO);
+    tbp_json_init(j, &out.base);
+    tbp_json_lit(j, "{\"PYTHONPATH\":");
+    tbp_json_str(j, tbp_str_c(v->overlay), TBP_JSON_GVIZ);
+    tbp_json_lit(j, "}\n");
+    return tbp_json_finish(j, err);
+}
+
 static int install(struct tbp_cli *cli, const struct backend_values *v, struct tbp_error *err) {
     const char *package = v->xprof, *library = v->library;
     int status = package ? TBP_OK : tbp_overlay_find_package(&package, cli->arena, err);
@@ -41,6 +54,8 @@ static int install(struct tbp_cli *cli, const struct backend_values *v, struct t
         status = tbp_overlay_find_library(&library, cli->arena, err);
     if (!status)
         status = tbp_overlay_make(cli->arena, v->overlay, package, library, err);
+    if (!status && v->common.json)
+        return tell_json(cli, v, err);
     if (!status)
         printf("PYTHONPATH=%s tensorboard --logdir DIR\n", v->overlay);
     return status;

@@ -6,11 +6,10 @@
 #include "cli/config_yaml.h"
 
 #include "base/file.h"
+#include "cli/yaml_depth.h"
 
 #include <string.h>
 #include <yaml.h>
-
-enum { MAX_DEPTH = 16 };
 
 struct config {
     yaml_document_t *doc;
@@ -248,27 +247,6 @@ static int read_document(struct config *f, struct tbp_error *err) {
     return status ? status : read_top(f, root, err);
 }
 
-/* Line of the first collection that lies deeper than MAX_DEPTH, 0 if there is none; ends at once at
- * it or at what is no YAML. */
-static size_t line_too_deep(struct tbp_str text) {
-    yaml_parser_t parser;
-    size_t depth = 0, line = 0;
-    bool is_done = !yaml_parser_initialize(&parser);
-    if (is_done)
-        return 0;
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text.p, text.n);
-    for (yaml_event_t e; !is_done && yaml_parser_parse(&parser, &e); yaml_event_delete(&e)) {
-        bool opens = e.type == YAML_MAPPING_START_EVENT || e.type == YAML_SEQUENCE_START_EVENT;
-        bool closes = e.type == YAML_MAPPING_END_EVENT || e.type == YAML_SEQUENCE_END_EVENT;
-        depth = depth + opens - closes;
-        if (depth > MAX_DEPTH)
-            line = e.start_mark.line + 1;
-        is_done = line || e.type == YAML_STREAM_END_EVENT || e.type == YAML_NO_EVENT;
-    }
-    yaml_parser_delete(&parser);
-    return line;
-}
-
 /* A second document would be read by nobody. */
 static int check_end(yaml_parser_t *parser, const char *name, struct tbp_error *err) {
     yaml_document_t doc;
@@ -288,10 +266,10 @@ int tbp_config_parse(struct tbp_str text, const char *name, const struct tbp_com
                      struct tbp_arena *arena, uint64_t given, void *values, struct tbp_error *err) {
     yaml_parser_t parser;
     yaml_document_t doc;
-    size_t deep = line_too_deep(text);
+    size_t deep = tbp_yaml_line_too_deep(text);
     if (deep)
         return tbp_fail(err, TBP_E_OPTION, "%s:%zu: nested deeper than %d levels", name, deep,
-                        MAX_DEPTH);
+                        TBP_YAML_MAX_DEPTH);
     if (!yaml_parser_initialize(&parser))
         return tbp_fail(err, TBP_E_MEMORY, "no memory to read '%s'", name);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text.p, text.n);

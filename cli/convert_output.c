@@ -154,10 +154,17 @@ static void carry_over(const struct tbp_outputs *o, unsigned target, struct tbp_
     }
 }
 
+/* A receipt may come from anywhere: only files of its host are ever removed on its word. */
+static bool is_of_host(const struct tbp_outputs *o, struct tbp_str name) {
+    size_t n = strlen(o->stem);
+    return name.n > n + 1 && tbp_str_starts(name, o->stem) && name.p[n] == '.' &&
+           tbp_str_find(name, '/') == name.n;
+}
+
 static void remove_file(struct tbp_outputs *o, const struct tbp_output_target *t,
                         struct tbp_str name) {
     const char *path = tbp_arena_printf(&o->arena, "%s/%.*s", t->folder, (int)name.n, name.p);
-    if (tbp_str_find(name, '/') == name.n && !is_input(o, t->folder, name) &&
+    if (is_of_host(o, name) && !is_input(o, t->folder, name) &&
         tbp_receipt_owns(&t->before, &o->arena, t->folder, name) && unlink(path) == 0)
         o->n_removed++;
 }

@@ -5,6 +5,7 @@
 #include "cli/receipt.h"
 
 #include "base/file.h"
+#include "cli/yaml_depth.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include <libdeflate.h>
 #endif
 
-enum { READ_CHUNK = 64 * 1024 };
+enum { READ_CHUNK = 64 * 1024, MOST_BYTES = 8 << 20 };
 
 uint32_t tbp_sum_bytes(uint32_t crc, const void *p, size_t n) {
 #ifdef TBP_HAVE_LIBDEFLATE
@@ -27,7 +28,8 @@ uint32_t tbp_sum_bytes(uint32_t crc, const void *p, size_t n) {
 }
 
 bool tbp_file_sum(const char *path, uint64_t *size_bytes, uint32_t *crc) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct tbp_file_stamp stamp; /* only files: opening a pipe might wait for ever */
+    int fd = tbp_file_stamp(&stamp, path, NULL) == TBP_OK ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (fd < 0)
         return false;
     unsigned char chunk[READ_CHUNK];
@@ -105,7 +107,9 @@ static bool parse(struct tbp_receipt *r, struct tbp_arena *arena, const struct t
     yaml_parser_t parser;
     yaml_document_t doc;
     bool is_receipt = false;
-    if (!yaml_parser_initialize(&parser))
+    if (in->size > MOST_BYTES ||
+        tbp_yaml_line_too_deep((struct tbp_str){(const char *)in->data, in->size}) ||
+        !yaml_parser_initialize(&parser))
         return false;
     yaml_parser_set_input_string(&parser, in->data, in->size);
     if (yaml_parser_load(&parser, &doc)) {
@@ -128,8 +132,9 @@ void tbp_receipt_read(struct tbp_receipt *r, struct tbp_arena *arena, const char
     memset(r, 0, sizeof *r);
     if (access(path, F_OK) != 0)
         return;
-    if (tbp_input_open(&in, path, &err) != TBP_OK) {
-        r->is_foreign = true;
+    struct tbp_file_stamp stamp;
+    if (tbp_file_stamp(&stamp, path, &err) != TBP_OK || tbp_input_open(&in, path, &err) != TBP_OK) {
+        r->is_foreign = true; /* a pipe, perhaps: opening it might wait for ever */
         return;
     }
     r->is_foreign = !parse(r, arena, &in);

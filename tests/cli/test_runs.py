@@ -96,6 +96,45 @@ class Runs(Case):
         self.assertEqual(r.returncode, 2, r.stderr)
         self.assertEqual(sums(self.path("log")), before)
 
+    # ---- receipts of others ----
+
+    def test_receipts_that_are_traps(self):
+        self.convert(SAMPLE)
+        name = os.path.join(self.folder(), "worker0.tbprof.json")
+        for text in ('{"tbprof":"1","files":' + "[" * 500000, '{"a":1,' * 300000, "[" * 9000000):
+            with open(name, "w") as f:
+                f.write(text)
+            r = self.expect(2, "convert", "-o", self.path("log"), "--run", "r", SAMPLE, timeout=20)
+            self.assertIn("not a receipt of tbprof", r.stderr)
+        os.remove(name)
+        os.mkfifo(name)
+        r = self.expect(2, "convert", "-o", self.path("log"), "--run", "r", SAMPLE, timeout=20)
+        self.assertIn("not a receipt of tbprof", r.stderr)
+
+    def test_pipe_at_the_place_of_a_page(self):
+        self.convert(SAMPLE)
+        page = os.path.join(self.folder(), "worker0.overview_page.json")
+        os.remove(page)
+        os.mkfifo(page)
+        r = self.expect(0, "convert", "-o", self.path("log"), "--run", "r", SAMPLE, timeout=20)
+        self.assertIn(f"kept '{page}'", r.stderr)
+
+    def test_receipt_does_not_speak_for_files_of_others(self):
+        self.convert("--host", "h", SAMPLE)
+        victims = [os.path.join(self.folder(), "notes.txt"), self.path("log", "notes.txt")]
+        receipt = os.path.join(self.folder(), "h.tbprof.json")
+        with open(receipt) as f:
+            told = json.load(f)
+        for victim, name in zip(victims, ("notes.txt", "../../../notes.txt")):
+            with open(victim, "w") as f:
+                f.write("mine")
+            told["files"].append({"name": name, "bytes": 4, "crc32": zlib.crc32(b"mine")})
+        with open(receipt, "w") as f:
+            json.dump(told, f)
+        self.convert("--host", "h", WORKERS[1])
+        for victim in victims:
+            self.assertTrue(os.path.exists(victim), victim)
+
     # ---- legacy beside an xplane ----
 
     def test_legacy_replaces_our_own_xplane(self):
