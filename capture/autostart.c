@@ -5,15 +5,11 @@
  *
  *     TBPROF_AUTOSTART=1 (or MXNET_PROFILER_AUTOSTART=1) TBPROF_LOGDIR=logdir program …
  *
- * with all options as TBPROF_<OPTION> (capture/capture_options.c), or a server that waits to be
- * asked for profiles:
- *
- *     TBPROF_SERVER=6009 program …
+ * with all options as TBPROF_<OPTION> (capture/capture_options.c).
  */
 #include "base/log.h"
 #include "capture/fork.h"
 #include "capture/last_error.h"
-#include "capture/server_api.h"
 #include "capture/thread.h"
 
 #include <stdlib.h>
@@ -44,5 +40,4 @@ __attribute__((constructor)) static void library_is_loaded(void) {
     tbp_fork_init();
     if (is_on("TBPROF_AUTOSTART") || is_on("MXNET_PROFILER_AUTOSTART"))
         autostart();
-    tbp_server_autostart();
 }
