@@ -8,75 +8,85 @@
 #include "capture/record.h"
 #include "capture/string_table.h"
 
-/* Enters if the session takes records of the level. */
-static struct tbp_thread *enter(uint8_t level, uint64_t flag) {
-    uint64_t state = __atomic_load_n(&tbprof_g_state, __ATOMIC_RELAXED);
-    if (__builtin_expect(!tbprof_wants(state, level, 0) || (state & flag) != flag, 1))
-        return NULL;
-    return tbp_record_enter();
-}
-
-/* One record of a named kind with `n_args` slots behind the name, which the caller fills and
- * finishes; NULL: dropped, and left. */
+/* A record being written. */
 struct writing {
     struct tbp_thread *thread;
-    struct tbp_spool_slot *args;
-    unsigned n;
-    uint64_t ticks;
+    uint64_t armed;
+    struct tbp_spool_slot *slot, *args; /* args: behind the name */
+    unsigned n;                         /* slots */
 };
 
-static bool begin(struct writing *w, struct tbp_thread *t, enum tbp_spool_kind kind,
-                  struct tbp_str name, unsigned n_args, uint32_t aux) {
+static bool enter_any(struct writing *w) {
+    w->thread = tbp_record_enter(&w->armed);
+    return w->thread != NULL;
+}
+
+/* Enters if the session takes records of the level and with the flag. */
+static bool enter(struct writing *w, uint8_t level, uint64_t flag) {
+    uint64_t state = __atomic_load_n(&tbprof_g_state, __ATOMIC_RELAXED);
+    if (__builtin_expect(!tbprof_wants(state, level, 0) || (state & flag) != flag, 1))
+        return false;
+    return enter_any(w);
+}
+
+/* Room for a record of n slots in all; false: dropped and left. */
+static bool make_room(struct writing *w, unsigned n) {
+    w->n = n;
+    w->slot = tbp_record_room(w->thread, n, TBP_RECORD_HELD);
+    if (!w->slot)
+        tbp_record_leave(w->thread, w->armed);
+    return w->slot != NULL;
+}
+
+/* A record of a named kind with `n_args` slots behind the name, which the caller fills; then it
+ * finishes the record. */
+static bool begin(struct writing *w, enum tbp_spool_kind kind, struct tbp_str name, unsigned n_args,
+                  uint32_t aux) {
     struct tbp_record_text text = tbp_record_text(name.p, name.n);
     if (text.slots + n_args > TBP_SPOOL_MAX_EXTRA) {
         text = tbp_record_text(name.p, (TBP_SPOOL_MAX_EXTRA - n_args) * TBP_SPOOL_SLOT_BYTES);
         text.flags = TBP_SPOOL_NAME_CUT;
     }
-    unsigned n = 1 + text.slots + n_args;
-    struct tbp_spool_slot *slot = tbp_record_room(t, n, tbp_record_held(t));
-    if (!slot) {
-        tbp_record_leave(t);
+    if (!make_room(w, 1 + text.slots + n_args))
         return false;
-    }
     if (text.flags)
-        tbp_record_drop(t, TBP_DROP_NAME_CUT);
-    *w = (struct writing){t, slot + 1 + text.slots, n, tbp_record_ticks(t)};
-    slot->head = TBP_SPOOL_HEAD(w->ticks, kind, n - 1);
-    slot->name = TBP_SPOOL_NAME_INLINE;
-    slot->aux = TBP_SPOOL_AUX(text.size, 0, 0) | text.flags | aux;
-    tbp_record_put_text(slot + 1, &text);
+        tbp_record_drop(w->thread, TBP_DROP_NAME_CUT);
+    uint64_t ticks = tbp_record_ticks(w->thread);
+    w->slot->head = TBP_SPOOL_HEAD(ticks, kind, w->n - 1);
+    w->slot->name = TBP_SPOOL_NAME_INLINE;
+    w->slot->aux = TBP_SPOOL_AUX(text.size, 0, 0) | text.flags | aux;
+    tbp_record_put_text(w->slot + 1, &text);
+    w->args = w->slot + 1 + text.slots;
     return true;
 }
 
 /* The same for a record whose name has a number, or which has none. */
-static bool begin_id(struct writing *w, struct tbp_thread *t, enum tbp_spool_kind kind,
-                     uint32_t name, unsigned n_args, uint32_t aux) {
-    struct tbp_spool_slot *slot = tbp_record_room(t, 1 + n_args, tbp_record_held(t));
-    if (!slot) {
-        tbp_record_leave(t);
+static bool begin_id(struct writing *w, enum tbp_spool_kind kind, uint32_t name, unsigned n_args,
+                     uint32_t aux) {
+    if (!make_room(w, 1 + n_args))
         return false;
-    }
-    *w = (struct writing){t, slot + 1, 1 + n_args, tbp_record_ticks(t)};
-    slot->head = TBP_SPOOL_HEAD(w->ticks, kind, n_args);
-    slot->name = name;
-    slot->aux = aux;
+    w->slot->head = TBP_SPOOL_HEAD(tbp_record_ticks(w->thread), kind, n_args);
+    w->slot->name = name;
+    w->slot->aux = aux;
+    w->args = w->slot + 1;
     return true;
 }
 
 static void finish(struct writing *w) {
-    tbp_record_commit(w->thread, w->n, w->ticks);
-    tbp_record_leave(w->thread);
+    tbp_record_commit(w->thread, w->n);
+    tbp_record_leave(w->thread, w->armed);
 }
 
 /* ---- work across threads ---- */
 
 uint64_t tbprof_activity_start(const char *name, size_t size, int level) {
-    static uint32_t n_started;
+    static uint64_t n_started;
     struct writing w;
-    struct tbp_thread *t = enter((uint8_t)level, 0);
-    if (!t || !begin(&w, t, TBP_REC_ASYNC_BEGIN, (struct tbp_str){name, size}, 1,
-                     TBP_SPOOL_AUX(0, (uint8_t)level, 0)))
+    if (!enter(&w, (uint8_t)level, 0) ||
+        !begin(&w, TBP_REC_ASYNC_BEGIN, (struct tbp_str){name, size}, 1,
+               TBP_SPOOL_AUX(0, (uint8_t)level, 0)))
         return 0;
+    struct tbp_thread *t = w.thread;
     uint64_t id =
         (uint64_t)(t->tag >> 16) << 32 | __atomic_add_fetch(&n_started, 1, __ATOMIC_RELAXED);
     tbp_record_put_arg(w.args, 0, TBP_ARG_U64, id);
@@ -87,15 +97,15 @@ uint64_t tbprof_activity_start(const char *name, size_t size, int level) {
 
 void tbprof_activity_end(uint64_t activity) {
     struct writing w;
-    struct tbp_thread *t = activity ? tbp_record_enter() : NULL;
-    if (!t)
+    if (!activity || !enter_any(&w))
         return;
-    if (activity >> 32 != t->tag >> 16) {
-        tbp_record_leave(t);
+    struct tbp_thread *t = w.thread;
+    if (activity >> 48 != t->tag >> 48) {
+        tbp_record_leave(t, w.armed);
         return;
     }
     __atomic_store_n(&t->n_activities, t->n_activities - 1, __ATOMIC_RELAXED);
-    if (!begin_id(&w, t, TBP_REC_ASYNC_END, 0, 1, 0))
+    if (!begin_id(&w, TBP_REC_ASYNC_END, 0, 1, 0))
         return;
     tbp_record_put_arg(w.args, 0, TBP_ARG_U64, activity);
     finish(&w);
@@ -103,8 +113,7 @@ void tbprof_activity_end(uint64_t activity) {
 
 void tbprof_span(const char *name, size_t size, int64_t start_ns, int64_t duration_ns) {
     struct writing w;
-    struct tbp_thread *t = enter(1, 0);
-    if (!t || !begin(&w, t, TBP_REC_SPAN, (struct tbp_str){name, size}, 2, 0))
+    if (!enter(&w, 1, 0) || !begin(&w, TBP_REC_SPAN, (struct tbp_str){name, size}, 2, 0))
         return;
     tbp_record_put_arg(w.args, 0, TBP_ARG_SPAN, (uint64_t)start_ns);
     ((struct tbp_spool_arg *)w.args)->extra = 1;
@@ -116,16 +125,14 @@ void tbprof_span(const char *name, size_t size, int64_t start_ns, int64_t durati
 
 void tbprof_instant(const char *name, int instant_scope) {
     struct writing w;
-    struct tbp_thread *t = enter(1, 0);
-    if (t &&
-        begin(&w, t, TBP_REC_INSTANT, tbp_str_c(name), 0, TBP_SPOOL_AUX(0, 1, instant_scope & 31)))
+    if (enter(&w, 1, 0) &&
+        begin(&w, TBP_REC_INSTANT, tbp_str_c(name), 0, TBP_SPOOL_AUX(0, 1, instant_scope & 31)))
         finish(&w);
 }
 
 static void counter(const char *name, uint8_t type, uint64_t value) {
     struct writing w;
-    struct tbp_thread *t = enter(1, 0);
-    if (!t || !begin(&w, t, TBP_REC_COUNTER, tbp_str_c(name), 1, 0))
+    if (!enter(&w, 1, 0) || !begin(&w, TBP_REC_COUNTER, tbp_str_c(name), 1, 0))
         return;
     tbp_record_put_arg(w.args, 0, type, value);
     finish(&w);
@@ -143,8 +150,7 @@ void tbprof_counter_f64(const char *name, double value) {
 
 static void flow(enum tbp_spool_kind kind, int context_type, uint64_t id) {
     struct writing w;
-    struct tbp_thread *t = enter(1, 0);
-    if (!t || !begin_id(&w, t, kind, 0, 1, TBP_SPOOL_AUX(context_type & 0xffff, 0, 0)))
+    if (!enter(&w, 1, 0) || !begin_id(&w, kind, 0, 1, TBP_SPOOL_AUX(context_type & 0xffff, 0, 0)))
         return;
     tbp_record_put_arg(w.args, 0, TBP_ARG_U64, id);
     finish(&w);
@@ -162,47 +168,43 @@ void tbprof_flow_consume(int context_type, uint64_t id) {
 
 void tbprof_annotation_push(const char *name, size_t size) {
     struct writing w;
-    struct tbp_thread *t = enter(1, 0);
-    if (!t || !begin(&w, t, TBP_REC_ANNOTATION, (struct tbp_str){name, size}, 0, 0))
+    if (!enter(&w, 1, 0) || !begin(&w, TBP_REC_ANNOTATION, (struct tbp_str){name, size}, 0, 0))
         return;
-    t->n_annotations++;
+    w.thread->n_annotations++;
     finish(&w);
 }
 
 void tbprof_annotation_pop(void) {
     struct writing w;
-    struct tbp_thread *t =
-        tbp_thread_self && tbp_thread_self->n_annotations ? tbp_record_enter() : NULL;
-    if (!t)
+    if (!tbp_thread_self || !tbp_thread_self->n_annotations || !enter_any(&w))
         return;
-    if (t->n_annotations == 0) { /* it was pushed in an earlier session */
-        tbp_record_leave(t);
+    if (w.thread->n_annotations == 0) { /* it was pushed in an earlier session */
+        tbp_record_leave(w.thread, w.armed);
         return;
     }
-    t->n_annotations--;
-    if (begin_id(&w, t, TBP_REC_ANNOTATION_END, 0, 0, 0))
+    w.thread->n_annotations--;
+    if (begin_id(&w, TBP_REC_ANNOTATION_END, 0, 0, 0))
         finish(&w);
 }
 
 /* ---- memory ---- */
 
-static struct tbp_thread *enter_memory(void) {
-    return enter(0, TBP_STATE_MEMORY);
+static bool enter_memory(struct writing *w) {
+    return enter(w, 0, TBP_STATE_MEMORY);
 }
 
-static void put_memory(struct tbp_thread *t, enum tbp_spool_kind kind, const char *allocator,
+static void put_memory(struct writing *w, enum tbp_spool_kind kind, const char *allocator,
                        const struct tbp_spool_memory *memory) {
     enum { SLOTS = sizeof *memory / TBP_SPOOL_SLOT_BYTES };
-    struct writing w;
-    if (!begin_id(&w, t, kind, tbp_string_id_of_key(allocator), SLOTS, 0))
+    if (!begin_id(w, kind, tbp_string_id_of_key(allocator), SLOTS, 0))
         return;
-    memcpy(w.args, memory, sizeof *memory);
-    finish(&w);
+    memcpy(w->args, memory, sizeof *memory);
+    finish(w);
 }
 
 void tbprof_memory_alloc(const tbprof_allocation *a) {
-    struct tbp_thread *t = enter_memory();
-    if (!t)
+    struct writing w;
+    if (!enter_memory(&w))
         return;
     struct tbp_spool_memory memory = {
         .address = a->address,
@@ -212,13 +214,13 @@ void tbprof_memory_alloc(const tbprof_allocation *a) {
         .shape_id = a->shape ? tbp_string_id(a->shape, strlen(a->shape)) : 0,
         .data_type = a->data_type,
     };
-    put_memory(t, TBP_REC_MEMORY_ALLOC, a->allocator, &memory);
+    put_memory(&w, TBP_REC_MEMORY_ALLOC, a->allocator, &memory);
 }
 
 void tbprof_memory_free(const char *allocator, uint64_t address) {
     struct writing w;
-    struct tbp_thread *t = enter_memory();
-    if (!t || !begin_id(&w, t, TBP_REC_MEMORY_FREE, tbp_string_id_of_key(allocator), 1, 0))
+    if (!enter_memory(&w) ||
+        !begin_id(&w, TBP_REC_MEMORY_FREE, tbp_string_id_of_key(allocator), 1, 0))
         return;
     tbp_record_put_arg(w.args, 0, TBP_ARG_U64, address);
     finish(&w);
@@ -226,12 +228,11 @@ void tbprof_memory_free(const char *allocator, uint64_t address) {
 
 void tbprof_memory_baseline(const char *allocator, uint64_t capacity_bytes, uint64_t in_use_bytes,
                             uint64_t peak_bytes) {
-    struct tbp_thread *t = enter_memory();
-    if (t)
-        put_memory(t, TBP_REC_MEMORY_BASE, allocator,
-                   &(struct tbp_spool_memory){.address = capacity_bytes,
-                                              .requested_bytes = in_use_bytes,
-                                              .allocated_bytes = peak_bytes});
+    struct writing w;
+    struct tbp_spool_memory memory = {
+        .address = capacity_bytes, .requested_bytes = in_use_bytes, .allocated_bytes = peak_bytes};
+    if (enter_memory(&w))
+        put_memory(&w, TBP_REC_MEMORY_BASE, allocator, &memory);
 }
 
 /* ---- about the thread and the session ---- */
@@ -242,8 +243,7 @@ void tbprof_thread_name(const char *name) {
     if (!t)
         return;
     tbp_thread_set_name(t, name);
-    t = tbp_record_enter();
-    if (t && begin(&w, t, TBP_REC_THREAD_NAME, tbp_str_c(name), 0, 0))
+    if (enter_any(&w) && begin(&w, TBP_REC_THREAD_NAME, tbp_str_c(name), 0, 0))
         finish(&w);
 }
 
@@ -251,11 +251,10 @@ tbprof_status tbprof_metadata_set(const char *key, const char *value) {
     struct writing w;
     if (!key || !*key || !value)
         return tbp_last_error_set(TBPROF_INVALID_ARGUMENT, "metadata needs a key and a value");
-    struct tbp_thread *t = tbp_record_enter();
-    if (!t)
+    if (!enter_any(&w))
         return tbp_last_error_set(TBPROF_UNAVAILABLE, "no profiler session is running");
     uint32_t id = tbp_string_id(value, strlen(value));
-    if (!begin(&w, t, TBP_REC_METADATA, tbp_str_c(key), 1, 0))
+    if (!begin(&w, TBP_REC_METADATA, tbp_str_c(key), 1, 0))
         return tbp_last_error_set(TBPROF_RESOURCE_EXHAUSTED, "the profile is full");
     tbp_record_put_arg(w.args, 0, TBP_ARG_ID, id);
     finish(&w);
@@ -264,15 +263,12 @@ tbprof_status tbprof_metadata_set(const char *key, const char *value) {
 
 void tbprof_warn(const char *text) {
     struct writing w;
-    struct tbp_thread *t = tbp_record_enter();
-    if (t && begin_id(&w, t, TBP_REC_WARNING, tbp_string_id(text, strlen(text)), 0, 0))
+    if (enter_any(&w) && begin_id(&w, TBP_REC_WARNING, tbp_string_id(text, strlen(text)), 0, 0))
         finish(&w);
 }
 
-/* Between the two nothing is recorded but ends of what was open. */
 void tbp_record_mark(enum tbp_spool_kind kind) {
     struct writing w;
-    struct tbp_thread *t = tbp_record_enter();
-    if (t && begin_id(&w, t, kind, 0, 0, 0))
+    if (enter_any(&w) && begin_id(&w, kind, 0, 0, 0))
         finish(&w);
 }

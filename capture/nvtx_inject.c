@@ -12,6 +12,7 @@
 #include "capture/nvtx_abi.h"
 #include "capture/nvtx_names.h"
 #include "capture/tbprof.h"
+#include "capture/thread.h"
 #include "plugin_data/number_out.h"
 
 #include <string.h>
@@ -30,10 +31,15 @@ struct range {
     uint32_t size;
     char name[MAX_REOPENED - sizeof(uint32_t)];
 };
-static _Thread_local struct {
+struct stack {      /* of the thread's open ranges */
     uint32_t depth; /* may exceed MAX_DEPTH: ranges deeper than that are only counted */
     struct range ranges[MAX_DEPTH];
-} stack;
+};
+
+/* NULL: no memory. Not thread-local storage, see capture/thread.h. */
+static struct stack *my_stack(void) {
+    return tbp_thread_extra(sizeof(struct stack));
+}
 
 struct text {
     size_t size;
@@ -131,10 +137,13 @@ static void text_of_wide(struct text *to, const wchar_t *message) {
 /* ---- ranges of a thread ---- */
 
 static int push(const struct tbp_nvtx_name *domain, struct tbp_str name, bool is_wanted) {
-    uint32_t depth = stack.depth++;
+    struct stack *stack = my_stack();
+    if (!stack)
+        return -1;
+    uint32_t depth = stack->depth++;
     if (depth >= MAX_DEPTH)
         return (int)depth;
-    struct range *r = &stack.ranges[depth];
+    struct range *r = &stack->ranges[depth];
     r->domain = domain;
     r->scope = is_wanted ? tbprof_scope_begin_dyn(name.p, name.n, 1) : 0;
     r->size = (uint32_t)(name.n < sizeof r->name ? name.n : sizeof r->name);
@@ -145,27 +154,30 @@ static int push(const struct tbp_nvtx_name *domain, struct tbp_str name, bool is
 
 /* Ranges of different domains may cross. Scopes cannot: those above the one that ends are ended
  * with it and begun again. */
-static void end_range(uint32_t at) {
-    tbprof_scope_end(stack.ranges[at].scope);
-    stack.depth--;
-    for (uint32_t i = at; i < stack.depth; i++) {
-        struct range *r = &stack.ranges[i];
-        *r = stack.ranges[i + 1];
+static void end_range(struct stack *stack, uint32_t at) {
+    tbprof_scope_end(stack->ranges[at].scope);
+    stack->depth--;
+    for (uint32_t i = at; i < stack->depth; i++) {
+        struct range *r = &stack->ranges[i];
+        *r = stack->ranges[i + 1];
         if (r->scope)
             r->scope = tbprof_scope_begin_dyn(r->name, r->size, 1);
     }
 }
 
 static int pop(const struct tbp_nvtx_name *domain) {
-    if (stack.depth > MAX_DEPTH) {
+    struct stack *stack = my_stack();
+    if (!stack)
+        return -1;
+    if (stack->depth > MAX_DEPTH) {
         static bool has_warned; /* atomic */
         if (!__atomic_exchange_n(&has_warned, true, __ATOMIC_RELAXED))
             tbprof_warn("NVTX ranges nested deeper than 128 were not recorded");
-        return (int)--stack.depth;
+        return (int)--stack->depth;
     }
-    for (uint32_t at = stack.depth; at-- > 0;)
-        if (stack.ranges[at].domain == domain) {
-            end_range(at);
+    for (uint32_t at = stack->depth; at-- > 0;)
+        if (stack->ranges[at].domain == domain) {
+            end_range(stack, at);
             return (int)at;
         }
     return -2; /* NVTX's "no range is open" */

@@ -18,43 +18,67 @@ void tbp_record_drop(struct tbp_thread *t, enum tbp_spool_drop why) {
         t->n_lost++;
 }
 
-/* No block yet, or a record is being written: by this thread, since in_write is its own, so this is
- * a signal handler. The spool stays as long as in_write is set and the state is open. */
-struct tbp_thread *tbp_record_enter_slow(void) {
-    struct tbp_thread *t = tbp_thread_self;
-    if (!t)
-        return tbp_thread_register();
-    if (tbp_state_load() & TBP_STATE_OPEN)
-        tbp_spool_count(tbp_record_spool, TBP_DROP_REENTRANT, 1);
-    return NULL;
+static void no_chunk(struct tbp_thread *t) {
+    __atomic_store_n(&t->chunk, &tbp_thread_nowhere, __ATOMIC_RELEASE);
+    t->begin_limit = 0;
+    t->offset = TBP_SPOOL_BODY_BYTES;
 }
 
-/* Joins the session that runs now; false (and left): none does. */
-bool tbp_record_adopt(struct tbp_thread *t) {
-    uint64_t state = tbp_state_load();
-    if (!(state & TBP_STATE_OPEN)) {
-        tbp_record_leave(t);
-        return false;
-    }
-    t->at = t->end = NULL;
-    t->chunk = NULL;
+/* Joins the session of that state word. */
+static void adopt(struct tbp_thread *t, uint64_t state) {
+    no_chunk(t);
     t->ticks_base = tbp_record_ticks_base;
+    t->begin_base = t->ticks_base - TBP_SPOOL_HEAD(0, TBP_REC_BEGIN, 0);
+    t->end_base = t->ticks_base - TBP_SPOOL_HEAD(0, TBP_REC_END, 0);
     t->is_tsc = tbp_record_is_tsc;
-    t->last_ticks = 0;
     t->n_annotations = t->n_lost = 0;
-    t->sequence = t->n_before_chunk = t->n_activities = t->step = 0;
-    __atomic_store_n(&t->n_records, 0, __ATOMIC_RELAXED);
+    t->sequence = t->n_before_chunk = t->step = 0;
+    __atomic_store_n(&t->n_slots_before, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->n_extra_slots, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->n_activities, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&t->depth, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&t->tag, tbp_state_generation(state) << 16 | t->index, __ATOMIC_RELEASE);
-    return true;
+    __atomic_store_n(&t->tag,
+                     (uint64_t)tbp_state_generation(state) << 48 | (uint64_t)t->index << 32,
+                     __ATOMIC_RELEASE);
+}
+
+/* A disarmed thread is a signal handler inside a record of its own thread: the spool stays as long
+ * as it is disarmed and the state is open. */
+struct tbp_thread *tbp_record_enter(uint64_t *armed) {
+    struct tbp_thread *t = tbp_thread_self ? tbp_thread_self : tbp_thread_register();
+    if (!t)
+        return NULL;
+    bool is_inside = __atomic_load_n(&t->armed, __ATOMIC_RELAXED) == 0;
+    __atomic_store_n(&t->armed, 0, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    uint64_t state = tbp_state_load();
+    bool is_open = state & TBP_STATE_OPEN;
+    if (is_inside) {
+        if (is_open)
+            tbp_spool_count(tbp_record_spool, TBP_DROP_REENTRANT, 1);
+        return NULL;
+    }
+    if (!is_open) {
+        tbp_record_leave(t, TBP_STATE_NEVER);
+        return NULL;
+    }
+    if (tbp_state_generation(state) != __atomic_load_n(&t->tag, __ATOMIC_RELAXED) >> 48)
+        adopt(t, state);
+    *armed = t->is_tsc ? state & TBP_STATE_QUICK : TBP_STATE_NEVER;
+    return t;
 }
 
 void tbp_record_end_chunk(struct tbp_thread *t) {
-    t->chunk->n_records = (uint32_t)(t->n_records - t->n_before_chunk);
-    t->n_before_chunk = t->n_records;
+    if (t->chunk == &tbp_thread_nowhere)
+        return;
+    uint64_t n = tbp_thread_records(t);
+    t->chunk->n_records = (uint32_t)(n - t->n_before_chunk);
+    t->n_before_chunk = n;
+    __atomic_store_n(&t->n_slots_before,
+                     t->n_slots_before + t->chunk->committed / TBP_SPOOL_SLOT_BYTES,
+                     __ATOMIC_RELAXED);
     tbp_spool_full(tbp_record_spool, t->chunk);
-    t->chunk = NULL;
-    t->at = t->end = NULL;
+    no_chunk(t);
 }
 
 /* A new chunk; the old one stays in use if there is none, since ends of scopes may still fit. */
@@ -69,8 +93,7 @@ struct tbp_spool_slot *tbp_record_refill(struct tbp_thread *t) {
         tbp_record_drop(t, spool->exhausted_why);
         return NULL;
     }
-    if (t->chunk)
-        tbp_record_end_chunk(t);
+    tbp_record_end_chunk(t);
     chunk->thread = t->serial;
     chunk->tid = t->tid;
     chunk->pid = spool->header->pid;
@@ -78,9 +101,11 @@ struct tbp_spool_slot *tbp_record_refill(struct tbp_thread *t) {
     chunk->n_lost_before = t->n_lost;
     memcpy(chunk->thread_name, t->name, sizeof chunk->thread_name);
     t->n_lost = 0;
-    t->chunk = chunk;
-    t->at = (uint8_t *)(chunk + 1);
-    t->end = (uint8_t *)chunk + TBP_SPOOL_CHUNK_BYTES;
     tbp_spool_begin(chunk);
-    return (struct tbp_spool_slot *)t->at; /* the longest record fits in an empty chunk */
+    __atomic_store_n(&t->chunk, chunk, __ATOMIC_RELEASE);
+    t->offset = 0;
+    /* The quick way does not look at the depth: it must not be near its bound. */
+    bool is_deep = t->depth > TBP_RECORD_MAX_DEPTH - TBP_RECORD_PER_CHUNK;
+    t->begin_limit = is_deep ? 0 : TBP_SPOOL_BODY_BYTES - TBP_RECORD_HELD * TBP_SPOOL_SLOT_BYTES;
+    return tbp_record_slot(t); /* the longest record fits in an empty chunk */
 }

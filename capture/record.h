@@ -3,13 +3,14 @@
  * Appending records: enter, get room, write slots, commit, leave. Between enter and leave the
  * session's memory stays: who ends a session changes the state word first and then waits for all
  * who are inside (capture/thread.h). A signal handler that interrupts its own thread inside finds
- * in_write set and records nothing.
+ * it disarmed and records nothing.
  *
- *     struct tbp_thread *t = tbp_record_enter();
+ *     uint64_t armed;
+ *     struct tbp_thread *t = tbp_record_enter(&armed);
  *     if (!t) return;
- *     struct tbp_spool_slot *slot = tbp_record_room(t, 1, tbp_record_held(t));
- *     if (slot) { … tbp_record_commit(t, 1, ticks); }
- *     tbp_record_leave(t);
+ *     struct tbp_spool_slot *slot = tbp_record_room(t, 1, TBP_RECORD_HELD);
+ *     if (slot) { … tbp_record_commit(t, 1); }
+ *     tbp_record_leave(t, armed);
  *
  * Budget: two clock reads and a third for a whole scope; tests/bench/bench_scope.c guards it.
  */
@@ -22,7 +23,10 @@
 
 enum {
     TBP_RECORD_MAX_DEPTH = 65535,
-    TBP_RECORD_MAX_HELD = 1024, /* open scopes for whose ends room is kept */
+    TBP_RECORD_PER_CHUNK = TBP_SPOOL_CHUNK_BYTES / TBP_SPOOL_SLOT_BYTES, /* at most */
+    /* Slots that stay free behind a record, so that scopes that are open can be ended in this chunk
+     * should there be no other. (What is nested deeper loses its ends, which is counted.) */
+    TBP_RECORD_HELD = 64,
 };
 
 /* The spool of the session; changes only while nobody is inside. */
@@ -31,60 +35,65 @@ extern struct tbp_spool *tbp_record_spool;
 extern uint64_t tbp_record_ticks_base;
 extern bool tbp_record_is_tsc;
 
-struct tbp_thread *tbp_record_enter_slow(void);
-bool tbp_record_adopt(struct tbp_thread *t);
 struct tbp_spool_slot *tbp_record_refill(struct tbp_thread *t);
 void tbp_record_end_chunk(struct tbp_thread *t);
 
-static inline void tbp_record_leave(struct tbp_thread *t) {
-    __atomic_store_n(&t->in_write, 0, __ATOMIC_RELEASE);
+/* Inside, `armed` is 0; before and after it is what lets the quick way be taken. */
+static inline void tbp_record_leave(struct tbp_thread *t, uint64_t armed) {
+    __atomic_store_n(&t->armed, armed, __ATOMIC_RELEASE);
 }
 
-/* NULL: nothing may be recorded now. */
-static inline struct tbp_thread *tbp_record_enter(void) {
+/* The quick way in, without calls (so that no registers are saved): NULL, and not entered, if
+ * anything is unusual, the clock's not being the counter included; then take the other way. */
+static inline struct tbp_thread *tbp_record_enter_quick(uint64_t *armed) {
     struct tbp_thread *t = tbp_thread_self;
-    if (__builtin_expect(!t || __atomic_load_n(&t->in_write, __ATOMIC_RELAXED), 0)) {
-        t = tbp_record_enter_slow();
-        if (!t)
-            return NULL;
-    }
-    __atomic_store_n(&t->in_write, 1, __ATOMIC_RELAXED);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* against the processor: membarrier, in settle */
-    uint64_t state = tbp_state_load();
-    if (__builtin_expect(!(state & TBP_STATE_OPEN) ||
-                             tbp_state_generation(state) !=
-                                 __atomic_load_n(&t->tag, __ATOMIC_RELAXED) >> 16,
-                         0) &&
-        !tbp_record_adopt(t))
+    if (__builtin_expect(!t, 0))
         return NULL;
-    return t;
+    *armed = __atomic_load_n(&t->armed, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->armed, 0, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* against the processor: membarrier, in settle */
+    if (__builtin_expect(((tbp_state_load() ^ *armed) & TBP_STATE_QUICK) == 0, 1))
+        return t;
+    tbp_record_leave(t, *armed ? TBP_STATE_NEVER : 0); /* 0: a handler, inside a record */
+    return NULL;
 }
 
-/* Slots to keep free behind a record, so that the scopes that are open can be ended in this chunk
- * should there be no other. */
-static inline unsigned tbp_record_held(const struct tbp_thread *t) {
-    return t->depth < TBP_RECORD_MAX_HELD ? t->depth : TBP_RECORD_MAX_HELD;
+/* The other way; NULL: nothing may be recorded now. *armed goes to leave. */
+struct tbp_thread *tbp_record_enter(uint64_t *armed);
+
+/* Where the next record of the thread goes. */
+static inline struct tbp_spool_slot *tbp_record_slot(const struct tbp_thread *t) {
+    return (struct tbp_spool_slot *)((uint8_t *)(t->chunk + 1) + t->offset);
+}
+
+/* Whether n slots can be written, `held` staying free behind them. */
+static inline bool tbp_record_has_room(const struct tbp_thread *t, unsigned n, unsigned held) {
+    return TBP_SPOOL_BODY_BYTES - t->offset >= (n + held) * TBP_SPOOL_SLOT_BYTES;
 }
 
 /* Where n slots can be written, `held` staying free behind them; NULL: dropped and counted. */
 static inline struct tbp_spool_slot *tbp_record_room(struct tbp_thread *t, unsigned n,
                                                      unsigned held) {
-    size_t need = (size_t)(n + held) * TBP_SPOOL_SLOT_BYTES;
-    if (__builtin_expect((size_t)(t->end - t->at) < need, 0))
+    if (__builtin_expect(!tbp_record_has_room(t, n, held), 0))
         return tbp_record_refill(t);
-    return (struct tbp_spool_slot *)t->at;
+    return tbp_record_slot(t);
 }
 
 static inline uint64_t tbp_record_ticks(const struct tbp_thread *t) {
     return tbp_clock_ticks(t->is_tsc) - t->ticks_base;
 }
 
-static inline void tbp_record_commit(struct tbp_thread *t, unsigned n, uint64_t ticks) {
-    t->at += n * TBP_SPOOL_SLOT_BYTES;
-    t->last_ticks = ticks;
-    __atomic_store_n(&t->n_records, t->n_records + 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&t->chunk->committed, (uint32_t)(t->at - (uint8_t *)(t->chunk + 1)),
-                     __ATOMIC_RELEASE);
+/* The next n slots are complete. */
+static inline void tbp_record_publish(struct tbp_thread *t, unsigned n) {
+    uint32_t offset = t->offset + n * TBP_SPOOL_SLOT_BYTES;
+    t->offset = offset;
+    __atomic_store_n(&t->chunk->committed, offset, __ATOMIC_RELEASE);
+}
+
+/* The record of n slots for which room was made. */
+static inline void tbp_record_commit(struct tbp_thread *t, unsigned n) {
+    __atomic_store_n(&t->n_extra_slots, t->n_extra_slots + n - 1, __ATOMIC_RELAXED);
+    tbp_record_publish(t, n);
 }
 
 /* One record that could not be written, or not in full. */
@@ -108,11 +117,30 @@ static inline struct tbp_record_text tbp_record_text(const char *p, size_t size)
     text.slots = (text.size + TBP_SPOOL_SLOT_BYTES - 1) / TBP_SPOOL_SLOT_BYTES;
     return text;
 }
+
+/* Copies without a call: blocks of 16 bytes, the last one overlapping, into zeroed slots. */
 static inline void tbp_record_put_text(struct tbp_spool_slot *to,
                                        const struct tbp_record_text *text) {
-    if (text->slots)
-        to[text->slots - 1] = (struct tbp_spool_slot){0};
-    memcpy(to, text->p, text->size);
+    uint8_t *at = (uint8_t *)to;
+    const char *from = text->p;
+    size_t n = text->size;
+    if (!n)
+        return;
+    to[text->slots - 1] = (struct tbp_spool_slot){0};
+    if (n >= 16) {
+        for (size_t i = 0; i + 16 <= n; i += 16)
+            memcpy(at + i, from + i, 16);
+        memcpy(at + n - 16, from + n - 16, 16);
+    } else if (n >= 8) {
+        memcpy(at, from, 8);
+        memcpy(at + n - 8, from + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(at, from, 4);
+        memcpy(at + n - 4, from + n - 4, 4);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            at[i] = (uint8_t)from[i];
+    }
 }
 
 static inline void tbp_record_put_arg(struct tbp_spool_slot *to, uint32_t key, uint8_t type,

@@ -9,12 +9,15 @@
 
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-static inline tbprof_scope handle(const struct tbp_thread *t) {
-    return (uint64_t)t->tag << 32 | t->depth;
-}
-
 static inline void set_depth(struct tbp_thread *t, uint32_t depth) {
     __atomic_store_n(&t->depth, depth, __ATOMIC_RELAXED);
+}
+
+/* One scope deeper; its handle. */
+static inline tbprof_scope deeper(struct tbp_thread *t) {
+    uint32_t depth = t->depth + 1;
+    set_depth(t, depth);
+    return __atomic_load_n(&t->tag, __ATOMIC_RELAXED) | depth;
 }
 
 static bool is_too_deep(struct tbp_thread *t) {
@@ -28,7 +31,7 @@ static bool is_too_deep(struct tbp_thread *t) {
 static inline struct tbp_spool_slot *room_to_begin(struct tbp_thread *t, unsigned n) {
     if (is_too_deep(t))
         return NULL;
-    return tbp_record_room(t, n, tbp_record_held(t) + 1);
+    return tbp_record_room(t, n, TBP_RECORD_HELD);
 }
 
 /* Number of a site's name, looked up at its first use. */
@@ -41,136 +44,219 @@ static inline uint32_t site_id(tbprof_site *site) {
     return id;
 }
 
-/* The record of a site's scope, inside; 0: dropped. */
-static inline tbprof_scope begin_site(struct tbp_thread *t, tbprof_site *site, uint64_t ticks) {
-    uint32_t id = site_id(site);
-    struct tbp_spool_slot *slot = room_to_begin(t, 1);
-    if (UNLIKELY(!slot || !id)) {
-        if (slot)
-            tbp_record_drop(t, TBP_DROP_NO_CHUNK);
-        return 0;
-    }
-    if (!ticks)
-        ticks = tbp_record_ticks(t); /* last: what was slow before is not in the scope */
-    slot->head = TBP_SPOOL_HEAD(ticks, TBP_REC_BEGIN, 0);
-    slot->name = id;
-    slot->aux = TBP_SPOOL_AUX(0, site->level, site->category & 31);
-    tbp_record_commit(t, 1, ticks);
-    set_depth(t, t->depth + 1);
-    return handle(t);
+/* A slot's name and aux are the last eight bytes of a site (little endian, as the spool is). */
+static inline uint64_t name_and_aux(uint32_t id, uint32_t aux) {
+    return (uint64_t)aux << 32 | id;
+}
+_Static_assert(offsetof(tbprof_site, id) % 8 == 0 &&
+                   offsetof(tbprof_site, level) == offsetof(tbprof_site, id) + 6 &&
+                   offsetof(tbprof_site, category) == offsetof(tbprof_site, id) + 7,
+               "a site ends as a slot does");
+
+/* 0 in the low half while the name has no number. */
+static inline uint64_t site_word(const tbprof_site *site) {
+    return __atomic_load_n((const uint64_t *)(const void *)&site->id, __ATOMIC_ACQUIRE);
 }
 
-tbprof_scope tbprof_scope_begin_slow(tbprof_site *site) {
-    struct tbp_thread *t = tbp_record_enter();
-    if (UNLIKELY(!t))
+/* The head of a BEGIN or END is the clock less one number (capture/thread.h): what is before the
+ * base of ticks by mistake would take from the kind, so the base lies early (capture/session.c). */
+static inline tbprof_scope write_begin(struct tbp_thread *t, uint64_t word, uint64_t ticks) {
+    struct tbp_spool_slot *slot = tbp_record_slot(t);
+    slot->head = ticks - t->begin_base;
+    memcpy(&slot->name, &word, sizeof word);
+    tbp_record_publish(t, 1);
+    return deeper(t);
+}
+
+static inline tbprof_scope write_begin_text(struct tbp_thread *t,
+                                            const struct tbp_record_text *text, uint32_t aux) {
+    struct tbp_spool_slot *slot = tbp_record_slot(t);
+    tbp_record_put_text(slot + 1, text);
+    uint64_t ticks = tbp_record_ticks(t); /* last: what was slow before is not in the scope */
+    slot->head = TBP_SPOOL_HEAD(ticks, TBP_REC_BEGIN, text->slots);
+    slot->name = TBP_SPOOL_NAME_INLINE;
+    slot->aux = aux | text->size | text->flags;
+    tbp_record_commit(t, 1 + text->slots);
+    return deeper(t);
+}
+
+static inline void write_end(struct tbp_thread *t, uint32_t n, uint64_t ticks) {
+    struct tbp_spool_slot *slot = tbp_record_slot(t);
+    uint64_t word = name_and_aux(0, n);
+    slot->head = ticks - t->end_base;
+    memcpy(&slot->name, &word, sizeof word);
+    tbp_record_publish(t, 1);
+    set_depth(t, t->depth - n);
+}
+
+/* ---- the ways of a scope when something is unusual ---- */
+
+static inline uint64_t raw_ticks(const struct tbp_thread *t) {
+    return tbp_clock_ticks(t->is_tsc);
+}
+
+static tbprof_scope begin_site(struct tbp_thread *t, tbprof_site *site) {
+    if (!site_id(site)) {
+        tbp_record_drop(t, TBP_DROP_NO_CHUNK);
         return 0;
-    tbprof_scope scope = begin_site(t, site, 0);
-    tbp_record_leave(t);
+    }
+    if (!room_to_begin(t, 1))
+        return 0;
+    return write_begin(t, site_word(site), raw_ticks(t));
+}
+
+static void end_scopes(struct tbp_thread *t, uint32_t n, uint64_t ticks) {
+    if (tbp_record_room(t, 1, 0))
+        write_end(t, n, ticks);
+    else
+        set_depth(t, t->depth - n);
+}
+
+static __attribute__((noinline, cold)) tbprof_scope begin_slowly(tbprof_site *site) {
+    uint64_t armed;
+    struct tbp_thread *t = tbp_record_enter(&armed);
+    if (!t)
+        return 0;
+    tbprof_scope scope = begin_site(t, site);
+    tbp_record_leave(t, armed);
     return scope;
 }
 
-tbprof_scope tbprof_scope_begin_dyn_slow(const char *name, size_t size, int level, int category) {
-    struct tbp_thread *t = tbp_record_enter();
-    if (UNLIKELY(!t))
+static __attribute__((noinline, cold)) tbprof_scope
+begin_text_slowly(const struct tbp_record_text *text, uint32_t aux) {
+    uint64_t armed;
+    struct tbp_thread *t = tbp_record_enter(&armed);
+    if (!t)
         return 0;
-    struct tbp_record_text text = tbp_record_text(name, size);
-    struct tbp_spool_slot *slot = room_to_begin(t, 1 + text.slots);
     tbprof_scope scope = 0;
-    if (slot) {
-        if (UNLIKELY(text.flags))
-            tbp_record_drop(t, TBP_DROP_NAME_CUT);
-        tbp_record_put_text(slot + 1, &text);
-        uint64_t ticks = tbp_record_ticks(t);
-        slot->head = TBP_SPOOL_HEAD(ticks, TBP_REC_BEGIN, text.slots);
-        slot->name = TBP_SPOOL_NAME_INLINE;
-        slot->aux = TBP_SPOOL_AUX(text.size, (uint8_t)level, category & 31) | text.flags;
-        tbp_record_commit(t, 1 + text.slots, ticks);
-        set_depth(t, t->depth + 1);
-        scope = handle(t);
-    }
-    tbp_record_leave(t);
+    if (text->flags)
+        tbp_record_drop(t, TBP_DROP_NAME_CUT);
+    if (room_to_begin(t, 1 + text->slots))
+        scope = write_begin_text(t, text, aux);
+    tbp_record_leave(t, armed);
     return scope;
 }
 
 /* Whether the scope is open on this thread; *n: how many scopes its end ends. */
 static inline bool is_open(const struct tbp_thread *t, tbprof_scope scope, uint32_t *n) {
-    uint32_t depth = (uint32_t)scope;
-    *n = t->depth - depth + 1;
-    return scope >> 32 == t->tag && depth != 0 && depth <= t->depth;
+    uint64_t depth = scope - __atomic_load_n(&t->tag, __ATOMIC_RELAXED); /* huge: not ours */
+    uint64_t inside = t->depth - depth;
+    *n = (uint32_t)inside + 1;
+    return inside < t->depth;
 }
 
-static inline void end_scopes(struct tbp_thread *t, uint32_t n, uint64_t ticks) {
-    struct tbp_spool_slot *slot = tbp_record_room(t, 1, 0);
-    if (!UNLIKELY(!slot)) {
-        slot->head = TBP_SPOOL_HEAD(ticks, TBP_REC_END, 0);
-        slot->name = 0;
-        slot->aux = TBP_SPOOL_AUX(n, 0, 0);
-        tbp_record_commit(t, 1, ticks);
+static __attribute__((noinline, cold)) void end_slowly(tbprof_scope scope) {
+    uint32_t n;
+    uint64_t armed;
+    struct tbp_thread *t = tbp_record_enter(&armed);
+    if (!t)
+        return;
+    if (is_open(t, scope, &n))
+        end_scopes(t, n, raw_ticks(t));
+    tbp_record_leave(t, armed);
+}
+
+/* ---- the quick ways ---- */
+
+tbprof_scope tbprof_scope_begin_slow(tbprof_site *site) {
+    uint64_t armed;
+    struct tbp_thread *t = tbp_record_enter_quick(&armed);
+    if (UNLIKELY(!t))
+        return begin_slowly(site);
+    uint64_t word = site_word(site);
+    if (UNLIKELY(!(uint32_t)word || t->offset >= t->begin_limit)) {
+        tbp_record_leave(t, armed);
+        return begin_slowly(site);
     }
-    set_depth(t, t->depth - n);
+    tbprof_scope scope = write_begin(t, word, tbp_clock_tsc());
+    tbp_record_leave(t, armed);
+    return scope;
+}
+
+tbprof_scope tbprof_scope_begin_dyn_slow(const char *name, size_t size, int level, int category) {
+    uint64_t armed;
+    struct tbp_record_text text = tbp_record_text(name, size);
+    uint32_t aux = TBP_SPOOL_AUX(0, (uint8_t)level, category & 31);
+    struct tbp_thread *t = tbp_record_enter_quick(&armed);
+    if (UNLIKELY(!t))
+        return begin_text_slowly(&text, aux);
+    if (UNLIKELY(text.flags || !tbp_record_has_room(t, 1 + text.slots, TBP_RECORD_HELD) ||
+                 t->depth >= TBP_RECORD_MAX_DEPTH)) {
+        tbp_record_leave(t, armed);
+        return begin_text_slowly(&text, aux);
+    }
+    tbprof_scope scope = write_begin_text(t, &text, aux);
+    tbp_record_leave(t, armed);
+    return scope;
 }
 
 void tbprof_scope_end_slow(tbprof_scope scope) {
     uint32_t n;
-    struct tbp_thread *t = tbp_record_enter();
-    if (UNLIKELY(!t))
+    uint64_t armed, ticks = tbp_clock_tsc(); /* first: what follows is not in the scope */
+    struct tbp_thread *t = tbp_record_enter_quick(&armed);
+    if (UNLIKELY(!t)) {
+        end_slowly(scope);
         return;
-    if (is_open(t, scope, &n))
-        end_scopes(t, n, tbp_record_ticks(t));
-    tbp_record_leave(t);
+    }
+    if (UNLIKELY(!is_open(t, scope, &n) || !tbp_record_has_room(t, 1, 0))) {
+        tbp_record_leave(t, armed);
+        end_slowly(scope);
+        return;
+    }
+    write_end(t, n, ticks);
+    tbp_record_leave(t, armed);
 }
 
 tbprof_scope tbprof_scope_next(tbprof_scope scope, tbprof_site *site) {
     uint32_t n;
-    uint64_t state = __atomic_load_n(&tbprof_g_state, __ATOMIC_RELAXED);
+    uint64_t armed, state = __atomic_load_n(&tbprof_g_state, __ATOMIC_RELAXED);
     bool is_wanted = tbprof_wants(state, site->level, site->category);
     if (!scope && !is_wanted)
         return 0;
-    struct tbp_thread *t = tbp_record_enter();
+    struct tbp_thread *t = tbp_record_enter(&armed);
     if (UNLIKELY(!t))
         return 0;
-    uint64_t ticks = tbp_record_ticks(t);
+    uint32_t id = is_wanted ? site_id(site) : 0;
+    uint64_t ticks = raw_ticks(t);
     if (is_open(t, scope, &n))
         end_scopes(t, n, ticks);
-    scope = is_wanted ? begin_site(t, site, ticks) : 0;
-    tbp_record_leave(t);
+    scope = id && room_to_begin(t, 1) ? write_begin(t, site_word(site), ticks) : 0;
+    tbp_record_leave(t, armed);
     return scope;
 }
 
 /* ---- arguments ---- */
 
-/* A record of arguments of an open scope, for `n` slots of them; NULL: left. */
-static struct tbp_spool_slot *begin_args(struct tbp_thread **out, tbprof_scope scope, unsigned n) {
+/* A record of arguments of an open scope, for `n` slots of them, behind the first; NULL: left. */
+static struct tbp_spool_slot *begin_args(struct tbp_thread **out, uint64_t *armed,
+                                         tbprof_scope scope, unsigned n) {
     uint32_t n_scopes;
-    struct tbp_thread *t = scope ? tbp_record_enter() : NULL;
+    struct tbp_thread *t = scope ? tbp_record_enter(armed) : NULL;
     if (!t)
         return NULL;
     struct tbp_spool_slot *slot = NULL;
     if (is_open(t, scope, &n_scopes))
-        slot = tbp_record_room(t, 1 + n, tbp_record_held(t));
+        slot = tbp_record_room(t, 1 + n, TBP_RECORD_HELD);
     if (!slot) {
-        tbp_record_leave(t);
+        tbp_record_leave(t, *armed);
         return NULL;
     }
-    slot->head = TBP_SPOOL_HEAD(t->last_ticks, TBP_REC_ARGS, n);
+    slot->head = TBP_SPOOL_HEAD(0, TBP_REC_ARGS, n);
     slot->name = 0;
     slot->aux = TBP_SPOOL_AUX(n_scopes - 1, 0, 0);
     *out = t;
     return slot;
 }
 
-static void end_args(struct tbp_thread *t, unsigned n) {
-    tbp_record_commit(t, 1 + n, t->last_ticks);
-    tbp_record_leave(t);
-}
-
 static void put_number(tbprof_scope scope, const char *key, uint8_t type, uint64_t value) {
+    uint64_t armed;
     struct tbp_thread *t;
-    struct tbp_spool_slot *slot = begin_args(&t, scope, 1);
+    struct tbp_spool_slot *slot = begin_args(&t, &armed, scope, 1);
     if (!slot)
         return;
     tbp_record_put_arg(slot + 1, tbp_string_id_of_key(key), type, value);
-    end_args(t, 1);
+    tbp_record_commit(t, 2);
+    tbp_record_leave(t, armed);
 }
 
 void tbprof_scope_arg_i64(tbprof_scope scope, const char *key, int64_t value) {
@@ -184,9 +270,10 @@ void tbprof_scope_arg_f64(tbprof_scope scope, const char *key, double value) {
 }
 
 void tbprof_scope_arg_str(tbprof_scope scope, const char *key, const char *value, size_t size) {
+    uint64_t armed;
     struct tbp_thread *t;
     struct tbp_record_text text = tbp_record_text(value, size);
-    struct tbp_spool_slot *slot = begin_args(&t, scope, 1 + text.slots);
+    struct tbp_spool_slot *slot = begin_args(&t, &armed, scope, 1 + text.slots);
     if (!slot)
         return;
     if (text.flags)
@@ -194,40 +281,47 @@ void tbprof_scope_arg_str(tbprof_scope scope, const char *key, const char *value
     *(struct tbp_spool_arg *)(slot + 1) = (struct tbp_spool_arg){
         tbp_string_id_of_key(key), TBP_ARG_TEXT, (uint8_t)text.slots, (uint16_t)text.size, 0};
     tbp_record_put_text(slot + 2, &text);
-    end_args(t, 1 + text.slots);
+    tbp_record_commit(t, 2 + text.slots);
+    tbp_record_leave(t, armed);
 }
 
 /* ---- steps ---- */
 
+/* The BEGIN of a step, with its two arguments. */
+static tbprof_scope write_step(struct tbp_thread *t, const struct tbp_record_text *text,
+                               int64_t step_num, uint64_t ticks) {
+    uint32_t num_key = tbp_string_id_of_key("step_num"), root_key = tbp_string_id_of_key("_r");
+    struct tbp_spool_slot *slot = room_to_begin(t, 3 + text->slots);
+    if (!slot)
+        return 0;
+    slot->head = TBP_SPOOL_HEAD(ticks, TBP_REC_BEGIN, 2 + text->slots);
+    slot->name = TBP_SPOOL_NAME_INLINE;
+    slot->aux = TBP_SPOOL_AUX(text->size, 1, 0) | text->flags;
+    tbp_record_put_text(slot + 1, text);
+    tbp_record_put_arg(slot + 1 + text->slots, num_key, TBP_ARG_I64, (uint64_t)step_num);
+    tbp_record_put_arg(slot + 2 + text->slots, root_key, TBP_ARG_I64, 1);
+    tbp_record_commit(t, 3 + text->slots);
+    return deeper(t);
+}
+
 void tbprof_step_begin(const char *name, int64_t step_num) {
+    uint32_t n;
+    uint64_t armed;
     if (!tbprof_wants(__atomic_load_n(&tbprof_g_state, __ATOMIC_RELAXED), 1, 0))
         return;
-    struct tbp_thread *t = tbp_record_enter();
+    struct tbp_thread *t = tbp_record_enter(&armed);
     if (!t)
         return;
-    uint32_t n, num_key = tbp_string_id_of_key("step_num"), root_key = tbp_string_id_of_key("_r");
     struct tbp_record_text text = tbp_record_text(name, strlen(name));
-    uint64_t ticks = tbp_record_ticks(t);
+    uint64_t ticks = raw_ticks(t);
     if (is_open(t, t->step, &n))
         end_scopes(t, n, ticks);
-    t->step = 0;
-    struct tbp_spool_slot *slot = room_to_begin(t, 3 + text.slots);
-    if (slot) {
-        slot->head = TBP_SPOOL_HEAD(ticks, TBP_REC_BEGIN, 2 + text.slots);
-        slot->name = TBP_SPOOL_NAME_INLINE;
-        slot->aux = TBP_SPOOL_AUX(text.size, 1, 0) | text.flags;
-        tbp_record_put_text(slot + 1, &text);
-        tbp_record_put_arg(slot + 1 + text.slots, num_key, TBP_ARG_I64, (uint64_t)step_num);
-        tbp_record_put_arg(slot + 2 + text.slots, root_key, TBP_ARG_I64, 1);
-        tbp_record_commit(t, 3 + text.slots, ticks);
-        set_depth(t, t->depth + 1);
-        t->step = handle(t);
-    }
-    tbp_record_leave(t);
+    t->step = write_step(t, &text, step_num, ticks - t->ticks_base);
+    tbp_record_leave(t, armed);
 }
 
 void tbprof_step_end(void) {
-    const struct tbp_thread *t = tbp_thread_self;
+    struct tbp_thread *t = tbp_thread_self;
     if (t && t->step)
         tbprof_scope_end_slow(t->step);
 }

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+enum { TICKS_EARLIER = 1 << 20 };
+
 static struct {
     pthread_mutex_t lock;
     struct tbp_session *current;
@@ -26,7 +28,8 @@ static struct {
     bool is_expired;       /* the last session ended by its duration, and nobody has stopped it */
     tbprof_status expired; /* how its save went, and the text */
     char expired_text[1024];
-    char last_run[4096];
+    char last_runs[2][4096]; /* by turns: the one before the last can still be read */
+    unsigned n_runs;
     tbprof_counts last_counts;
 } sessions = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -83,11 +86,12 @@ static void open_session(struct tbp_session *s) {
     struct tbp_spool_header *h = s->spool->header;
     add_anchor(s);
     const struct tbp_spool_anchor *first = (void *)(s->spool->base + h->anchors_offset);
-    h->ticks_base = first->ticks;
+    /* A processor whose counter is a little behind must not read less. */
+    h->ticks_base = first->ticks - TICKS_EARLIER;
     h->start_realtime_ns = s->start_realtime_ns = first->realtime_ns;
     __atomic_store_n(&h->state, TBP_SPOOL_RECORDING, __ATOMIC_RELEASE);
     tbp_record_spool = s->spool;
-    tbp_record_ticks_base = first->ticks;
+    tbp_record_ticks_base = h->ticks_base;
     tbp_record_is_tsc = s->is_tsc;
     tbp_string_table_attach(s->spool);
     int64_t now = tbp_clock_ns(CLOCK_MONOTONIC);
@@ -154,12 +158,6 @@ tbprof_status tbprof_start(const char *logdir, const tbprof_options *options) {
 
 /* ---- writing ---- */
 
-/* Runs are written by another part, which may not be linked in yet. */
-#pragma weak tbp_run_write
-#pragma weak tbp_run_write_bytes
-#pragma weak tbp_run_carry_new
-#pragma weak tbp_run_carry_free
-
 struct writing {
     struct tbp_run_request request;
     struct tbp_run_result result;
@@ -168,10 +166,13 @@ struct writing {
 
 static int write_guarded(void *context, struct tbp_error *err) {
     struct writing *w = context;
-    if (!tbp_run_write)
-        return tbp_fail(err, TBP_E_UNSUPPORTED, "this build does not write runs");
     return w->sink ? tbp_run_write_bytes(&w->request, w->sink, &w->result, err)
                    : tbp_run_write(&w->request, &w->result, err);
+}
+
+static void set_last_run(const struct tbp_run_result *result) {
+    sessions.n_runs++;
+    memcpy(sessions.last_runs[sessions.n_runs & 1], result->path, sizeof result->path);
 }
 
 static struct tbp_run_request request_of(const struct tbp_session *s, const char *run) {
@@ -211,7 +212,7 @@ static tbprof_status save(struct tbp_session *s) {
     struct tbp_error err = {0};
     struct writing w = {.request = request_of(s, NULL)};
     if (tbp_guard_run(write_guarded, &w, &err) == TBP_OK) {
-        snprintf(sessions.last_run, sizeof sessions.last_run, "%s", w.result.path);
+        set_last_run(&w.result);
         __atomic_store_n(&s->spool->header->state, TBP_SPOOL_WRITTEN, __ATOMIC_RELEASE);
         return TBPROF_OK;
     }
@@ -315,7 +316,7 @@ tbprof_status tbprof_resume(void) {
  * lock. */
 static tbprof_status take_part(struct tbp_session *s, struct writing *w) {
     struct tbp_error err = {0};
-    if (!s->carry && tbp_run_carry_new)
+    if (!s->carry)
         s->carry = tbp_run_carry_new();
     w->request.carry = s->carry;
     pthread_mutex_lock(&s->reading);
@@ -342,7 +343,7 @@ tbprof_status tbprof_snapshot(const char *run) {
     else
         status = take_part(s, &w);
     if (status == TBPROF_OK)
-        snprintf(sessions.last_run, sizeof sessions.last_run, "%s", w.result.path);
+        set_last_run(&w.result);
     pthread_mutex_unlock(&sessions.lock);
     return status;
 }
@@ -376,9 +377,8 @@ int tbprof_is_active(int level) {
 }
 
 const char *tbprof_last_run(void) {
-    char *path = tbp_thread_texts()->run;
     pthread_mutex_lock(&sessions.lock);
-    memcpy(path, sessions.last_run, sizeof sessions.last_run);
+    const char *path = sessions.last_runs[sessions.n_runs & 1];
     pthread_mutex_unlock(&sessions.lock);
     return path;
 }

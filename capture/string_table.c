@@ -55,9 +55,8 @@ static bool is_ready(void) {
 
 /* Room for a record of n slots in the chunk of strings, or NULL. */
 static struct tbp_spool_slot *room(unsigned n) {
-    enum { BODY = TBP_SPOOL_CHUNK_BYTES - sizeof(struct tbp_spool_chunk) };
     uint32_t size = n * TBP_SPOOL_SLOT_BYTES;
-    if (table.chunk && table.chunk->committed + size > BODY) {
+    if (table.chunk && table.chunk->committed + size > TBP_SPOOL_BODY_BYTES) {
         tbp_spool_full(table.spool, table.chunk);
         table.chunk = NULL;
     }

@@ -143,13 +143,14 @@ TBPROF_API tbprof_status tbprof_stats(tbprof_counts *counts);
  * the inline functions below only. */
 TBPROF_API extern uint64_t tbprof_g_state;
 
-/* A place in the source that annotates. Made by the macros; must stay. */
+/* A place in the source that annotates. Made by the macros; must stay. The last eight bytes are
+ * what a record holds of it. */
 typedef struct tbprof_site {
     const char *name, *file;
-    uint32_t line;
-    uint8_t level, category;
-    uint16_t reserved;
+    uint32_t line, reserved;
     uint32_t id; /* name's id in the string table; 0: not known yet */
+    uint16_t reserved2;
+    uint8_t level, category; /* category: 0 - 31 */
 } tbprof_site;
 
 /* 0: nothing was begun. */
@@ -159,16 +160,27 @@ static inline int tbprof_wants(uint64_t state, uint8_t level, uint8_t category) 
     return (uint8_t)state >= level && (state >> (16 + category) & 1);
 }
 
-TBPROF_API tbprof_scope tbprof_scope_begin_slow(tbprof_site *site);
-TBPROF_API void tbprof_scope_end_slow(tbprof_scope scope);
-TBPROF_API tbprof_scope tbprof_scope_begin_dyn_slow(const char *name, size_t size, int level,
+/* Called through the table of addresses instead of a stub: a jump less. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TBPROF_HOT TBPROF_API __attribute__((noplt))
+#else
+#define TBPROF_HOT TBPROF_API
+#endif
+TBPROF_HOT tbprof_scope tbprof_scope_begin_slow(tbprof_site *site);
+TBPROF_HOT void tbprof_scope_end_slow(tbprof_scope scope);
+TBPROF_HOT tbprof_scope tbprof_scope_begin_dyn_slow(const char *name, size_t size, int level,
                                                     int category);
 
-static inline tbprof_scope tbprof_scope_begin(tbprof_site *site) {
+/* level and category: the site's, given apart since they are mostly constants. */
+static inline tbprof_scope tbprof_scope_begin_lc(tbprof_site *site, uint8_t level,
+                                                 uint8_t category) {
     uint64_t state = __atomic_load_n(&tbprof_g_state, __ATOMIC_RELAXED);
-    if (__builtin_expect(!tbprof_wants(state, site->level, site->category), 1))
+    if (__builtin_expect(!tbprof_wants(state, level, category), 1))
         return 0;
     return tbprof_scope_begin_slow(site);
+}
+static inline tbprof_scope tbprof_scope_begin(tbprof_site *site) {
+    return tbprof_scope_begin_lc(site, site->level, site->category);
 }
 /* A name that is not known at compile time; "name#key=value,key=value#" carries arguments. */
 static inline tbprof_scope tbprof_scope_begin_dyn(const char *name, size_t size, int level) {
@@ -271,10 +283,11 @@ TBPROF_API tbprof_action tbprof_schedule_action(const tbprof_schedule *schedule,
 #else
 /* The enclosing block, from here on; name is a literal. */
 #define TBPROF_SCOPE_LC(level, category, name)                                                     \
-    static tbprof_site TBPROF_CAT(tbprof_site_, __LINE__) = {name,     __FILE__, __LINE__, level,  \
-                                                             category, 0,        0};               \
-    __attribute__((cleanup(tbprof_scope_cleanup), unused)) tbprof_scope TBPROF_CAT(                \
-        tbprof_scope_, __LINE__) = tbprof_scope_begin(&TBPROF_CAT(tbprof_site_, __LINE__))
+    static tbprof_site TBPROF_CAT(tbprof_site_, __LINE__) = {name, __FILE__, __LINE__, 0,          \
+                                                             0,    0,        level,    category};  \
+    __attribute__((cleanup(tbprof_scope_cleanup), unused)) tbprof_scope TBPROF_CAT(tbprof_scope_,  \
+                                                                                   __LINE__) =     \
+        tbprof_scope_begin_lc(&TBPROF_CAT(tbprof_site_, __LINE__), level, category)
 #endif
 #define TBPROF_SCOPE_L(level, name) TBPROF_SCOPE_LC(level, 0, name)
 #define TBPROF_SCOPE(name)          TBPROF_SCOPE_LC(1, 0, name)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The table of threads: registration, ends of threads, and waiting for threads to be outside.
- * Waiting costs the recording threads nothing: they store in_write and then look at the state word,
- * without a fence; whoever has changed the word makes the system run a barrier on all processors
- * (membarrier), after which each thread has either seen the new word or shows in_write.
+ * Waiting costs the recording threads nothing: they disarm themselves and then look at the state
+ * word, without a fence; whoever has changed the word makes the system run a barrier on all
+ * processors (membarrier), after which each thread has either seen the new word or is seen
+ * disarmed.
  */
 #include "capture/thread.h"
 
@@ -11,7 +12,7 @@
 
 #include <linux/membarrier.h>
 #include <sched.h>
-#include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -19,9 +20,10 @@
 
 enum { SETTLE_TRIES = 100000, SETTLE_NS = 50000 }; /* five seconds */
 
-__thread struct tbp_thread *tbp_thread_self;
+__thread struct tbp_thread *tbp_thread_self __attribute__((tls_model("initial-exec")));
 static __thread bool is_registering;
 
+struct tbp_spool_chunk tbp_thread_nowhere = {.committed = TBP_SPOOL_BODY_BYTES};
 static struct tbp_thread blocks[TBP_THREADS];
 static struct {
     pthread_mutex_t lock;
@@ -35,12 +37,27 @@ static struct {
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool is_of_session(const struct tbp_thread *t) {
-    return __atomic_load_n(&t->tag, __ATOMIC_ACQUIRE) >> 16 ==
+    return __atomic_load_n(&t->tag, __ATOMIC_ACQUIRE) >> 48 ==
            tbp_state_generation(tbp_state_load());
 }
 
+static void leave_session(struct tbp_thread *t) {
+    __atomic_store_n(&t->tag, 0, __ATOMIC_RELEASE);
+}
+
+/* Also from outside, while the thread records: may then be a chunk off. */
+uint64_t tbp_thread_records(const struct tbp_thread *t) {
+    uint64_t before = __atomic_load_n(&t->n_slots_before, __ATOMIC_RELAXED);
+    const struct tbp_spool_chunk *chunk = __atomic_load_n(&t->chunk, __ATOMIC_ACQUIRE);
+    uint64_t here = __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);
+    if (chunk == &tbp_thread_nowhere)
+        here = 0;
+    return before + here / TBP_SPOOL_SLOT_BYTES -
+           __atomic_load_n(&t->n_extra_slots, __ATOMIC_RELAXED);
+}
+
 static void add(struct tbp_thread_sums *sums, const struct tbp_thread *t) {
-    sums->n_records += __atomic_load_n(&t->n_records, __ATOMIC_RELAXED);
+    sums->n_records += tbp_thread_records(t);
     sums->n_open_scopes += __atomic_load_n(&t->depth, __ATOMIC_RELAXED);
     sums->n_activities += __atomic_load_n(&t->n_activities, __ATOMIC_RELAXED);
     sums->n_threads++;
@@ -50,16 +67,19 @@ static void add(struct tbp_thread_sums *sums, const struct tbp_thread *t) {
  * that run later register it anew. */
 static void thread_ends(void *block) {
     struct tbp_thread *t = block;
-    __atomic_store_n(&t->in_write, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->armed, 0, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (tbp_state_load() & TBP_STATE_OPEN && is_of_session(t) && t->chunk)
+    if (tbp_state_load() & TBP_STATE_OPEN && is_of_session(t))
         tbp_record_end_chunk(t);
+    if (t->extra)
+        munmap(t->extra, t->extra_bytes);
+    t->extra = NULL;
     tbp_thread_self = NULL;
-    tbp_record_leave(t);
+    tbp_record_leave(t, TBP_STATE_NEVER);
     pthread_mutex_lock(&registry.lock);
     if (is_of_session(t))
         add(&registry.dead, t);
-    __atomic_store_n(&t->tag, 0, __ATOMIC_RELEASE);
+    leave_session(t);
     __atomic_store_n(&t->is_live, 0, __ATOMIC_RELEASE);
     registry.free_list[registry.n_free++] = t->index;
     pthread_mutex_unlock(&registry.lock);
@@ -109,8 +129,12 @@ struct tbp_thread *tbp_thread_register(void) {
     pthread_mutex_unlock(&registry.lock);
     if (t) {
         t->tid = (int32_t)syscall(SYS_gettid);
-        t->chunk = NULL;
-        t->at = t->end = NULL;
+        leave_session(t);
+        t->error[0] = 0;
+        t->offset = TBP_SPOOL_BODY_BYTES;
+        t->begin_limit = 0;
+        __atomic_store_n(&t->chunk, &tbp_thread_nowhere, __ATOMIC_RELEASE);
+        __atomic_store_n(&t->armed, TBP_STATE_NEVER, __ATOMIC_RELEASE);
         read_name(t);
         __atomic_store_n(&t->is_live, 1, __ATOMIC_RELEASE);
         tbp_thread_self = t;
@@ -119,6 +143,17 @@ struct tbp_thread *tbp_thread_register(void) {
     }
     is_registering = false;
     return t;
+}
+
+void *tbp_thread_extra(size_t size) {
+    struct tbp_thread *t = tbp_thread_self ? tbp_thread_self : tbp_thread_register();
+    if (!t || t->extra)
+        return t ? t->extra : NULL;
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    t->extra_bytes = size;
+    return t->extra = p;
 }
 
 void tbp_thread_set_name(struct tbp_thread *t, const char *name) {
@@ -141,7 +176,7 @@ static void barrier_everywhere(void) {
 static bool wait_for(const struct tbp_thread *t) {
     struct timespec rest = {0, SETTLE_NS};
     for (int i = 0; i < SETTLE_TRIES; i++) {
-        if (!__atomic_load_n(&t->in_write, __ATOMIC_ACQUIRE))
+        if (__atomic_load_n(&t->armed, __ATOMIC_ACQUIRE))
             return true;
         if (i < 100)
             sched_yield();
@@ -173,9 +208,9 @@ void tbp_threads_sum(struct tbp_thread_sums *sums) {
 void tbp_threads_detach(void) {
     pthread_mutex_lock(&registry.lock);
     for (uint32_t i = 0; i < registry.n_blocks; i++) {
-        if (is_of_session(&blocks[i]) && blocks[i].chunk)
+        if (is_of_session(&blocks[i]) && blocks[i].chunk != &tbp_thread_nowhere)
             memcpy(blocks[i].chunk->thread_name, blocks[i].name, sizeof blocks[i].name);
-        __atomic_store_n(&blocks[i].tag, 0, __ATOMIC_RELEASE);
+        leave_session(&blocks[i]);
     }
     registry.dead = (struct tbp_thread_sums){0};
     pthread_mutex_unlock(&registry.lock);
@@ -196,8 +231,10 @@ void tbp_threads_after_fork(void) {
     registry.n_free = 0;
     registry.dead = (struct tbp_thread_sums){0};
     for (uint32_t i = registry.n_blocks; i-- > 0;) {
-        blocks[i].in_write = blocks[i].is_live = blocks[i].tag = blocks[i].depth = 0;
-        blocks[i].chunk = NULL;
+        blocks[i].is_live = blocks[i].depth = 0;
+        blocks[i].armed = TBP_STATE_NEVER;
+        leave_session(&blocks[i]);
+        blocks[i].chunk = &tbp_thread_nowhere;
         if (&blocks[i] != self)
             registry.free_list[registry.n_free++] = i;
     }
@@ -207,15 +244,17 @@ void tbp_threads_after_fork(void) {
     }
 }
 
-void tbp_thread_hold(void) {
+uint64_t tbp_thread_hold(void) {
     struct tbp_thread *t = tbp_thread_self;
+    uint64_t held = t ? __atomic_load_n(&t->armed, __ATOMIC_RELAXED) : 0;
     if (t)
-        __atomic_store_n(&t->in_write, t->in_write + 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&t->armed, 0, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return held;
 }
 
-void tbp_thread_unhold(void) {
+void tbp_thread_unhold(uint64_t held) {
     struct tbp_thread *t = tbp_thread_self;
-    if (t && t->in_write)
-        __atomic_store_n(&t->in_write, t->in_write - 1, __ATOMIC_RELEASE);
+    if (t)
+        __atomic_store_n(&t->armed, held, __ATOMIC_RELEASE);
 }

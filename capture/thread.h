@@ -14,36 +14,56 @@
 enum { TBP_THREADS = 4096 };
 
 struct tbp_thread {
-    /* what every record touches */
-    uint8_t *at, *end;             /* in the chunk: next record, and behind the last */
-    struct tbp_spool_chunk *chunk; /* NULL: none */
-    uint64_t ticks_base;           /* of the session */
-    uint64_t last_ticks;           /* of the last record, relative to the base */
-    uint64_t n_records;            /* of the session; atomic */
-    uint32_t in_write;             /* atomic: a record is being written, or must not be */
-    uint32_t depth;                /* open scopes; atomic */
-    uint32_t tag;                  /* generation << 16 | index; 0: not of this session; atomic */
-    bool is_tsc;
+    /* what every record touches: one line of the cache */
+    uint64_t armed;                /* atomic: 0 while a record is being written (or must not be);
+                                    * else the TBP_STATE_QUICK bits of the state word with which the
+                                    * quick way may be taken */
+    struct tbp_spool_chunk *chunk; /* without one: &tbp_thread_nowhere; atomic */
+    uint32_t offset;               /* in the chunk's body: next record, = chunk->committed */
+    uint32_t begin_limit;          /* a BEGIN goes the quick way below this offset */
+    uint64_t begin_base, end_base; /* ticks_base less the kind: ticks - base is a record's head */
+    uint64_t tag; /* (generation << 16 | index) << 32: what a scope's handle holds beside the
+                   * depth; 0: not of this session; atomic */
     /* the rest */
-    uint32_t index;          /* of the block */
-    uint32_t serial;         /* of the thread, never used twice in a process */
-    int32_t tid;             /* of the kernel */
-    uint32_t is_live;        /* atomic */
-    uint32_t n_annotations;  /* open ones */
-    uint32_t n_lost;         /* records dropped since the last one written */
-    uint64_t sequence;       /* of the next chunk */
+    uint32_t depth;          /* open scopes; atomic */
+    uint64_t ticks_base;     /* of the session */
+    uint64_t n_slots_before; /* written before the chunk; atomic */
+    uint64_t n_extra_slots;  /* of all slots so far, those behind the first of a record; atomic */
     uint64_t n_before_chunk; /* records before those in the chunk */
-    uint64_t n_activities;   /* begun in this session, not ended by this thread; atomic */
-    uint64_t step;           /* scope of the open step, 0: none */
-    char name[64];           /* as it set it, else what the system calls it */
+    bool is_tsc;
+    uint32_t index;         /* of the block */
+    uint32_t serial;        /* of the thread, never used twice in a process */
+    int32_t tid;            /* of the kernel */
+    uint32_t is_live;       /* atomic */
+    uint32_t n_annotations; /* open ones */
+    uint32_t n_lost;        /* records dropped since the last one written */
+    uint64_t sequence;      /* of the next chunk */
+    uint64_t n_activities;  /* begun in this session, not ended by this thread; atomic */
+    uint64_t step;          /* scope of the open step, 0: none */
+    void *extra;            /* see tbp_thread_extra */
+    size_t extra_bytes;
+    char name[64];    /* as it set it, else what the system calls it */
+    char error[1024]; /* tbprof_last_error: here since the library has no thread-local storage to
+                       * spare (see tbp_thread_self) */
 } __attribute__((aligned(64)));
 
-/* Block of this thread, NULL: not registered. Not tls_model("initial-exec"): that puts all of the
- * library's thread-local data into static TLS, of which a running Python has too little left. */
-extern __thread struct tbp_thread *tbp_thread_self;
+/* A chunk without room. */
+extern struct tbp_spool_chunk tbp_thread_nowhere;
+
+/* Records of the thread in the session. They are counted by slots, so that the shortest ones, of
+ * one slot, need no counter. */
+uint64_t tbp_thread_records(const struct tbp_thread *thread);
+
+/* Block of this thread, NULL: not registered. "initial-exec" is a plain load, but puts all that the
+ * library has of thread-local storage into the small reserve of a program that loads it late (a
+ * running Python): there must be nothing else but a few words. */
+extern __thread struct tbp_thread *tbp_thread_self __attribute__((tls_model("initial-exec")));
 
 /* Registers this thread; NULL if there is no block left, or in the middle of registering. */
 struct tbp_thread *tbp_thread_register(void);
+/* Zeroed memory of this thread, made at the first call and gone with the thread; NULL: none. For
+ * one user, always of the same size. Mapped, not allocated. */
+void *tbp_thread_extra(size_t size);
 void tbp_thread_set_name(struct tbp_thread *thread, const char *name);
 
 /* The hook for ends of threads; by register, or earlier, while keys are cheap. */
@@ -67,8 +87,8 @@ void tbp_threads_unlock(void);
 void tbp_threads_after_fork(void);
 
 /* A thread that holds locks of the runtime outside a record: signal handlers on it record nothing
- * meanwhile. Nests. */
-void tbp_thread_hold(void);
-void tbp_thread_unhold(void);
+ * meanwhile. unhold takes what hold returned. */
+uint64_t tbp_thread_hold(void);
+void tbp_thread_unhold(uint64_t held);
 
 #endif

@@ -56,7 +56,7 @@ struct tbp_spool_header {
     uint32_t generation; /* of the session; records of others are left-overs */
     int32_t pid;
     uint32_t clock_is_tsc;
-    uint64_t ticks_base; /* raw ticks of the session's start: records count from here */
+    uint64_t ticks_base; /* raw ticks, a little before the start: records count from here */
     int64_t start_realtime_ns, stop_realtime_ns; /* stop 0: not stopped */
     uint64_t anchors_offset;
     uint32_t n_anchors; /* atomic */
@@ -107,6 +107,7 @@ struct tbp_spool_chunk { /* 128 bytes, then slots */
     uint64_t reserved3;
 };
 _Static_assert(sizeof(struct tbp_spool_chunk) == 128, "layout of a file");
+enum { TBP_SPOOL_BODY_BYTES = TBP_SPOOL_CHUNK_BYTES - sizeof(struct tbp_spool_chunk) };
 
 /* Records: one slot, then `extra` slots. */
 struct tbp_spool_slot {

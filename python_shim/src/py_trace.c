@@ -31,7 +31,7 @@ static struct {
 } types;
 
 static void begin(struct trace *t) {
-    static tbprof_site body = {"step body", __FILE__, __LINE__, 1, 0, 0, 0};
+    static tbprof_site body = {.name = "step body", .file = __FILE__, .line = __LINE__, .level = 1};
     Py_ssize_t size;
     int seen = 0;
     const char *text = tbp_py_text(t->name, &size);
