@@ -28,8 +28,7 @@ static struct {
     bool is_expired;       /* the last session ended by its duration, and nobody has stopped it */
     tbprof_status expired; /* how its save went, and the text */
     char expired_text[1024];
-    char last_runs[2][4096]; /* by turns: the one before the last can still be read */
-    unsigned n_runs;
+    char last_run[4096];
     tbprof_counts last_counts;
 } sessions = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -170,15 +169,9 @@ static int write_guarded(void *context, struct tbp_error *err) {
                    : tbp_run_write(&w->request, &w->result, err);
 }
 
-static void set_last_run(const struct tbp_run_result *result) {
-    sessions.n_runs++;
-    memcpy(sessions.last_runs[sessions.n_runs & 1], result->path, sizeof result->path);
-}
-
 static struct tbp_run_request request_of(const struct tbp_session *s, const char *run) {
     return (struct tbp_run_request){
-        .spool = {s->spool->base, s->spool->header->chunks_offset +
-                                      (uint64_t)s->spool->header->n_chunks * TBP_SPOOL_CHUNK_BYTES},
+        .spool = {s->spool->base, tbp_spool_used_bytes(s->spool)},
         .carry = s->carry,
         .logdir = s->logdir,
         .run = run,
@@ -212,7 +205,7 @@ static tbprof_status save(struct tbp_session *s) {
     struct tbp_error err = {0};
     struct writing w = {.request = request_of(s, NULL)};
     if (tbp_guard_run(write_guarded, &w, &err) == TBP_OK) {
-        set_last_run(&w.result);
+        memcpy(sessions.last_run, w.result.path, sizeof sessions.last_run);
         __atomic_store_n(&s->spool->header->state, TBP_SPOOL_WRITTEN, __ATOMIC_RELEASE);
         return TBPROF_OK;
     }
@@ -343,7 +336,7 @@ tbprof_status tbprof_snapshot(const char *run) {
     else
         status = take_part(s, &w);
     if (status == TBPROF_OK)
-        set_last_run(&w.result);
+        memcpy(sessions.last_run, w.result.path, sizeof sessions.last_run);
     pthread_mutex_unlock(&sessions.lock);
     return status;
 }
@@ -377,10 +370,11 @@ int tbprof_is_active(int level) {
 }
 
 const char *tbprof_last_run(void) {
+    struct tbp_thread_texts *texts = tbp_thread_texts();
     pthread_mutex_lock(&sessions.lock);
-    const char *path = sessions.last_runs[sessions.n_runs & 1];
+    memcpy(texts->run, sessions.last_run, sizeof texts->run);
     pthread_mutex_unlock(&sessions.lock);
-    return path;
+    return texts->run;
 }
 
 tbprof_status tbprof_stats(tbprof_counts *counts) {

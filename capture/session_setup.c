@@ -187,7 +187,7 @@ void tbp_session_counts(const struct tbp_session *s, const struct tbp_thread_sum
     *c = (tbprof_counts){
         .struct_size = sizeof *c,
         .records = sums->n_records,
-        .bytes = (uint64_t)s->spool->n_begun * TBP_SPOOL_CHUNK_BYTES,
+        .bytes = tbp_spool_used_bytes(s->spool),
         .threads = sums->n_threads,
         .snapshots = s->n_snapshots,
         .dropped_cap = dropped[TBP_DROP_CAP],

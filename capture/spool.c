@@ -18,6 +18,7 @@
 #define EXTENT_BYTES  (UINT64_C(16) << 20)  /* the file grows by this */
 #define MOST_BYTES    (UINT64_C(256) << 30) /* addresses reserved where there is no bound */
 enum { FIRST_STOCK = 16, MIN_STOCK = 32, MAX_STOCK = 1024, FOR_STRINGS = 256 };
+enum { RING_KEEPS = 8 }; /* a share of all chunks */
 
 _Static_assert(TBP_SPOOL_HEADER_BYTES + TBP_SPOOL_ANCHORS * sizeof(struct tbp_spool_anchor) <=
                    CHUNKS_OFFSET,
@@ -56,10 +57,14 @@ static bool back(struct tbp_spool *spool, uint64_t need) {
     return true;
 }
 
+static uint32_t untouched(const struct tbp_spool *spool, uint32_t max) {
+    return max > spool->n_begun ? max - spool->n_begun : 0;
+}
+
 /* Takes the next n of `max` chunks that nobody has touched; returns how many there were. Under the
  * lock. */
 static uint32_t begin_chunks(struct tbp_spool *spool, uint32_t n, uint32_t max, uint32_t *first) {
-    uint32_t left = max > spool->n_begun ? max - spool->n_begun : 0;
+    uint32_t left = untouched(spool, max);
     *first = spool->n_begun;
     n = n < left ? n : left;
     if (n == 0)
@@ -110,15 +115,28 @@ static void push_full(struct tbp_spool *spool, uint32_t i) {
     spool->newest_full = i;
 }
 
-/* The oldest full chunk, whose records are forgotten. Under the lock. */
+/* Records of a full chunk that no snapshot has taken. */
+static uint64_t count_unread(const struct tbp_spool_chunk *chunk) {
+    uint64_t n = 0;
+    if (!chunk->consumed)
+        return chunk->n_records;
+    const struct tbp_spool_slot *slots = (const void *)(chunk + 1);
+    uint32_t end = chunk->committed / TBP_SPOOL_SLOT_BYTES;
+    for (uint32_t i = chunk->consumed / TBP_SPOOL_SLOT_BYTES; i < end; n++)
+        i += 1 + TBP_SPOOL_EXTRA(slots[i].head);
+    return n;
+}
+
+/* The oldest full chunk, whose records are forgotten. Not while a collector reads, which notes in
+ * chunks how far it came. Under the lock. */
 static uint32_t recycle_oldest(struct tbp_spool *spool) {
     uint32_t i = spool->oldest_full;
-    if (i == NO_CHUNK)
-        return i;
+    if (i == NO_CHUNK || spool->is_read)
+        return NO_CHUNK;
     spool->oldest_full = spool->next[i];
     if (spool->oldest_full == NO_CHUNK)
         spool->newest_full = NO_CHUNK;
-    tbp_spool_count(spool, TBP_DROP_RING, chunk_at(spool, i)->n_records);
+    tbp_spool_count(spool, TBP_DROP_RING, count_unread(chunk_at(spool, i)));
     set_state(chunk_at(spool, i), TBP_SPOOL_CHUNK_UNUSED);
     return i;
 }
@@ -126,8 +144,15 @@ static uint32_t recycle_oldest(struct tbp_spool *spool) {
 /* A chunk from the stock, the untouched end or the ring. *is_cold: its pages are not present.
  * Strings get what is kept for them beyond the bound: records are nothing without names. */
 static uint32_t find_chunk(struct tbp_spool *spool, bool is_strings, bool *is_cold) {
-    uint32_t i = spool->first_free;
+    uint32_t i = NO_CHUNK;
     *is_cold = false;
+    /* A ring keeps some chunks for the time in which a collector reads. */
+    uint32_t left = spool->n_free + untouched(spool, spool->max_chunks);
+    if (spool->is_ring && !is_strings && left <= spool->max_chunks / RING_KEEPS)
+        i = recycle_oldest(spool);
+    if (i != NO_CHUNK)
+        return i;
+    i = spool->first_free;
     if (i != NO_CHUNK) {
         spool->first_free = spool->next[i];
         __atomic_store_n(&spool->n_free, spool->n_free - 1, __ATOMIC_RELAXED);
@@ -174,7 +199,7 @@ void tbp_spool_full(struct tbp_spool *spool, struct tbp_spool_chunk *chunk) {
     pthread_mutex_lock(&spool->lock);
     if (chunk->kind == TBP_SPOOL_CHUNK_STRINGS) {
         set_state(chunk, TBP_SPOOL_CHUNK_FULL); /* never in the queue: never used again */
-    } else if (chunk->committed == 0) {         /* nothing in it: it can serve again */
+    } else if (chunk->committed == 0 && !spool->is_read) { /* nothing in it: it can serve again */
         set_state(chunk, TBP_SPOOL_CHUNK_UNUSED);
         push_free(spool, index_of(spool, chunk));
     } else {
@@ -188,6 +213,7 @@ void tbp_spool_detach(struct tbp_spool *spool) {
     pthread_mutex_lock(&spool->lock);
     for (uint32_t i = spool->oldest_full; i != NO_CHUNK; i = spool->next[i])
         set_state(chunk_at(spool, i), TBP_SPOOL_CHUNK_READING);
+    spool->is_read = true;
     spool->oldest_read = spool->oldest_full;
     spool->oldest_full = spool->newest_full = NO_CHUNK;
     pthread_mutex_unlock(&spool->lock);
@@ -212,6 +238,7 @@ void tbp_spool_attach(struct tbp_spool *spool) {
         push_full(spool, i);
     }
     spool->oldest_read = NO_CHUNK;
+    spool->is_read = false;
     __atomic_store_n(&spool->is_exhausted, spool->first_free == NO_CHUNK && spool->is_exhausted,
                      __ATOMIC_RELAXED);
     pthread_mutex_unlock(&spool->lock);

@@ -37,6 +37,7 @@ struct tbp_spool {
     uint32_t oldest_read;              /* the same of those that a collector reads */
     uint32_t wanted_free;              /* what the janitor keeps in stock */
     bool is_ring;
+    bool is_read;      /* a collector reads: from detach to attach */
     bool is_low;       /* atomic: the stock is small, and there is more to bring */
     bool is_exhausted; /* atomic: no chunk will come before a snapshot gives some back */
     enum tbp_spool_drop exhausted_why;
@@ -49,6 +50,7 @@ struct tbp_spool_request {
     uint64_t max_bytes;  /* of chunks; UINT64_MAX: as many as there are addresses and disk */
     uint32_t generation;
     bool is_ring;
+    bool is_read;  /* a collector reads: from detach to attach */
     char *warning; /* out: why the spool is not what was asked for; untouched if it is */
     size_t warning_size;
 };
@@ -74,6 +76,13 @@ bool tbp_spool_stock(struct tbp_spool *spool, uint32_t n);
  * has taken completely. */
 void tbp_spool_detach(struct tbp_spool *spool);
 void tbp_spool_attach(struct tbp_spool *spool);
+
+/* Of the file, up to the last chunk that was begun. */
+static inline uint64_t tbp_spool_used_bytes(const struct tbp_spool *spool) {
+    const struct tbp_spool_header *h = spool->header;
+    return h->chunks_offset +
+           (uint64_t)__atomic_load_n(&h->n_chunks, __ATOMIC_ACQUIRE) * TBP_SPOOL_CHUNK_BYTES;
+}
 
 static inline void tbp_spool_count(struct tbp_spool *spool, enum tbp_spool_drop why, uint64_t n) {
     __atomic_fetch_add(&spool->header->n_dropped[why], n, __ATOMIC_RELAXED);

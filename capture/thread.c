@@ -130,7 +130,6 @@ struct tbp_thread *tbp_thread_register(void) {
     if (t) {
         t->tid = (int32_t)syscall(SYS_gettid);
         leave_session(t);
-        t->error[0] = 0;
         t->offset = TBP_SPOOL_BODY_BYTES;
         t->begin_limit = 0;
         __atomic_store_n(&t->chunk, &tbp_thread_nowhere, __ATOMIC_RELEASE);

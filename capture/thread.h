@@ -42,9 +42,7 @@ struct tbp_thread {
     uint64_t step;          /* scope of the open step, 0: none */
     void *extra;            /* see tbp_thread_extra */
     size_t extra_bytes;
-    char name[64];    /* as it set it, else what the system calls it */
-    char error[1024]; /* tbprof_last_error: here since the library has no thread-local storage to
-                       * spare (see tbp_thread_self) */
+    char name[64]; /* as it set it, else what the system calls it */
 } __attribute__((aligned(64)));
 
 /* A chunk without room. */
