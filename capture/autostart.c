@@ -5,11 +5,15 @@
  *
  *     TBPROF_AUTOSTART=1 (or MXNET_PROFILER_AUTOSTART=1) TBPROF_LOGDIR=logdir program …
  *
- * with all options as TBPROF_<OPTION> (capture/capture_options.c).
+ * with all options as TBPROF_<OPTION> (capture/capture_options.c), or a server that waits to be
+ * asked for profiles:
+ *
+ *     TBPROF_SERVER=6009 program …
  */
 #include "base/log.h"
 #include "capture/fork.h"
 #include "capture/last_error.h"
+#include "capture/server_api.h"
 #include "capture/thread.h"
 
 #include <stdlib.h>
@@ -40,4 +44,5 @@ __attribute__((constructor)) static void library_is_loaded(void) {
     tbp_fork_init();
     if (is_on("TBPROF_AUTOSTART") || is_on("MXNET_PROFILER_AUTOSTART"))
         autostart();
+    tbp_server_autostart();
 }

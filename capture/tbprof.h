@@ -274,6 +274,65 @@ typedef struct tbprof_schedule {
 TBPROF_API tbprof_status tbprof_schedule_check(const tbprof_schedule *schedule);
 TBPROF_API tbprof_action tbprof_schedule_action(const tbprof_schedule *schedule, int64_t step);
 
+/* ---- capture on demand: a server in the program, clients of such servers ---- */
+
+/* Where a profile goes that a client asked for. */
+typedef enum tbprof_server_mode {
+    TBPROF_SERVER_TO_CLIENT = 0, /* back in the answer: the client stores it */
+    TBPROF_SERVER_TO_DISK = 1,   /* to the client's log directory, on this machine */
+    TBPROF_SERVER_AUTO = 2       /* the latter if client and log directory are of this machine */
+} tbprof_server_mode;
+
+typedef struct tbprof_server_options {
+    size_t struct_size; /* set by tbprof_server_options_init */
+    const char *bind;   /* NULL or "localhost": this machine only; an IP address; "unix:/path" */
+    int mode;           /* tbprof_server_mode */
+    const char *allow_root;   /* folders that clients may have written to, with ':' between them */
+    const char *allow_peers;  /* "10.0.0.0/8,…": who may call besides this machine */
+    const char *token;        /* what clients must know; NULL: nothing */
+    uint64_t max_duration_ms; /* 600,000: of one capture */
+    int allow_python_tracer;  /* 0: clients may not have Python calls recorded */
+    int allow_remote_workers; /* 0: NewSession does not connect to other machines */
+} tbprof_server_options;
+/* Defaults, then the environment (TBPROF_SERVER_<FIELD IN CAPITALS>). */
+TBPROF_API void tbprof_server_options_init(tbprof_server_options *options);
+
+/* Serves tensorflow.ProfilerService over plaintext gRPC: the CAPTURE PROFILE button of TensorBoard,
+ * TensorFlow's and JAX's clients, `tbprof capture`. A session runs only while a client wants one;
+ * until then the server sleeps. port 0: a free one (tbprof_server_port). An address that other
+ * machines reach needs allow_peers or a token. With TBPROF_SERVER=PORT in the environment a server
+ * starts when the library is loaded. Not inherited by forked children. */
+typedef struct tbprof_server tbprof_server;
+TBPROF_API tbprof_status tbprof_server_start(int port, const tbprof_server_options *options,
+                                             tbprof_server **server);
+TBPROF_API int tbprof_server_port(const tbprof_server *server);
+/* Ends captures that run; NULL is fine. */
+TBPROF_API void tbprof_server_stop(tbprof_server *server);
+
+typedef struct tbprof_client_options {
+    size_t struct_size;      /* set by tbprof_client_options_init */
+    const char *worker_list; /* "a:p,b:p": the first server asks all of these; NULL */
+    const char *session_id;  /* name of the run; NULL: the local time */
+    const char *override_hostname, *token;
+    int attempts;            /* 3 */
+    int host_tracer_level;   /* 2 */
+    int device_tracer_level; /* 1 */
+    int python_tracer_level; /* 0 */
+    uint64_t delay_ms;       /* 0 */
+} tbprof_client_options;
+TBPROF_API void tbprof_client_options_init(tbprof_client_options *options);
+
+/* Asks one or several servers ("a:p,b:p") for a profile of the same time, into one run of logdir.
+ * OK if any of them gave one; tbprof_last_error tells of those that did not, also then, and is ""
+ * if all did. options and folder (the run's, cut at folder_size) may be NULL. */
+TBPROF_API tbprof_status tbprof_client_trace(const char *service_addrs, const char *logdir,
+                                             uint64_t duration_ms,
+                                             const tbprof_client_options *options, char *folder,
+                                             size_t folder_size);
+/* How busy a program is, as text; cut at `size`, NUL-terminated. */
+TBPROF_API tbprof_status tbprof_client_monitor(const char *service_addr, uint64_t duration_ms,
+                                               int level, char *text, size_t size);
+
 /* ---- macros ---- */
 
 #define TBPROF_CAT_(a, b) a##b

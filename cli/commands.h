@@ -12,6 +12,8 @@ extern const struct tbp_command tbp_command_tool;
 extern const struct tbp_command tbp_command_info;
 extern const struct tbp_command tbp_command_doctor;
 extern const struct tbp_command tbp_command_view;
+extern const struct tbp_command tbp_command_capture;
+extern const struct tbp_command tbp_command_monitor;
 extern const struct tbp_command tbp_command_tools;
 extern const struct tbp_command tbp_command_backend;
 extern const struct tbp_command tbp_command_completion;

@@ -18,7 +18,7 @@ _PLACES = {
     "_core": ("start", "stop", "pause", "resume", "snapshot", "collect", "is_active", "last_run", "stats",
               "metadata_set", "begin", "end", "step_begin", "step_end", "activity_start", "activity_end",
               "span", "instant", "counter", "flow_produce", "flow_consume", "annotation_push", "annotation_pop",
-              "memory_alloc", "memory_free", "memory_baseline", "thread_name", "warn", "Trace", "StepTrace"),
+              "memory_alloc", "memory_free", "memory_baseline", "thread_name", "warn", "Trace", "StepTrace", "Scope"),
     "_annotate": ("annotate",),
     "tf": ("Profile", "ProfilerOptions", "trace_wrapper"),
     "torch": ("profile", "schedule", "record_function", "tensorboard_trace_handler"),

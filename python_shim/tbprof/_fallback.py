@@ -191,12 +191,17 @@ class Trace:
     """A scope as a context manager; the clock starts when it is made."""
 
     __slots__ = ("_name", "_arguments", "_scope")
-    _is_step = False
+    _is_step = _is_lazy = False
 
     def __init__(self, name, **arguments):
         self._name, self._arguments, self._scope = name, arguments, 0
-        if _is_on():
+        if _is_on() and not self._is_lazy:
             self._begin()
+
+    def __call__(self, function):
+        self.__exit__()
+        from tbprof import _annotate
+        return _annotate.annotate(function, self._name, **self._arguments)
 
     def _begin(self):
         self._scope = begin(self._name)
@@ -228,6 +233,13 @@ class StepTrace(Trace):
 
     __slots__ = ()
     _is_step = True
+
+
+class Scope(Trace):
+    """A Trace whose clock starts when it is entered."""
+
+    __slots__ = ()
+    _is_lazy = True
 
 
 # ---- sessions ----

@@ -133,6 +133,8 @@ class ProfilerCallback:
             self._stop()
         if not self._is_recording and self._begins_with(self._batch):
             self._start()
+        if self._is_recording or self._begins_with(self._batch + 1):  # one earlier: what it sets up is not profiled
+            self._track()
         if self._is_recording:
             _core.step_begin(self._name, self._batch)
 
@@ -225,13 +227,12 @@ class ProfilerCallback:
         _core.start(self._logdir, self._options)
         self._is_recording = True
         self._sessions += 1
-        if self._track_input and self._driver is None:
-            self._input = _keras_input.track(self.model)
         if hasattr(self, "_epoch"):
             self._open("epoch", f"epoch {self._epoch}")
 
     def _stop(self):
-        self._scopes.clear()
+        for kind in ("batch", "predict", "validation", "epoch"):
+            self._close(kind)
         self._is_recording = False
         self._stop_tracking()
         driver, self._driver = self._driver, None
@@ -240,6 +241,10 @@ class ProfilerCallback:
         finally:
             if driver:
                 driver.stop(_core.last_run())
+
+    def _track(self):
+        if self._track_input and not self._native and self._input is None:
+            self._input = _keras_input.track(self.model)
 
     def _stop_tracking(self):
         tracked, self._input = self._input, None

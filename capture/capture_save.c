@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writing under an allowed root; see capture_save.h. From the root on, every folder is opened by
+ * its name in the one before, without following links: what is checked is what is written to.
+ */
+#include "capture/capture_save.h"
+
+#include "capture/capture_request.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int refuse(struct tbp_error *err, const char *why) {
+    return tbp_fail(err, TBP_E_USAGE, "writing on this host is not allowed: %s", why);
+}
+
+enum { MAX_DEPTH = 16 }; /* of folders made for a client */
+
+/* No "." and "..", no empty parts but at the end, and not too many. */
+static bool is_plain(struct tbp_str path) {
+    for (int depth = 0; path.n; depth++) {
+        size_t slash = tbp_str_find(path, '/');
+        struct tbp_str part = tbp_str_sub(path, 0, slash);
+        if (depth == MAX_DEPTH || part.n == 0 || tbp_str_is(part, ".") || tbp_str_is(part, ".."))
+            return false;
+        path = tbp_str_sub(path, slash < path.n ? slash + 1 : slash, path.n);
+    }
+    return true;
+}
+
+/* What of `root` lies below the folder `allowed`; false: it does not. Texts, as they stand: a
+ * client that goes through links names another folder than was allowed. */
+static bool below(struct tbp_str root, struct tbp_str allowed, struct tbp_str *rest) {
+    while (allowed.n > 1 && allowed.p[allowed.n - 1] == '/')
+        allowed.n--;
+    if (root.n < allowed.n || memcmp(root.p, allowed.p, allowed.n) != 0)
+        return false;
+    *rest = tbp_str_sub(root, allowed.n, root.n);
+    if (rest->n && rest->p[0] != '/' && allowed.p[allowed.n - 1] != '/')
+        return false;
+    if (rest->n && rest->p[0] == '/')
+        *rest = tbp_str_sub(*rest, 1, rest->n);
+    return true;
+}
+
+static int open_allowed(struct tbp_str allowed) {
+    char path[PATH_MAX];
+    if (allowed.n == 0 || allowed.p[0] != '/' || allowed.n >= sizeof path)
+        return -1;
+    memcpy(path, allowed.p, allowed.n);
+    path[allowed.n] = '\0';
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* The allowed folder that holds the root, open, and the way from there; -1: none does. */
+static int find_allowed(const struct tbp_save_target *t, struct tbp_str *rest) {
+    struct tbp_str all = tbp_str_c(t->allowed ? t->allowed : ""), root = tbp_str_c(t->root);
+    while (root.n > 1 && root.p[root.n - 1] == '/')
+        root.n--;
+    while (all.n) {
+        size_t colon = tbp_str_find(all, ':');
+        struct tbp_str one = tbp_str_sub(all, 0, colon);
+        all = tbp_str_sub(all, colon < all.n ? colon + 1 : colon, all.n);
+        int fd = one.n && below(root, one, rest) && is_plain(*rest) ? open_allowed(one) : -1;
+        if (fd >= 0)
+            return fd;
+    }
+    return -1;
+}
+
+int tbp_capture_save_check(const struct tbp_save_target *t, struct tbp_error *err) {
+    struct tbp_str rest;
+    if (!tbp_capture_is_name(tbp_str_c(t->run)) || !tbp_capture_is_name(tbp_str_c(t->host)))
+        return refuse(err, "session_id and host_name must name files");
+    int fd = find_allowed(t, &rest);
+    if (fd < 0)
+        return refuse(err, "repository_root is not below a folder that the server was given");
+    close(fd);
+    return TBP_OK;
+}
+
+/* Opens (and makes) one folder in another, which is closed. */
+static int step_into(int fd, struct tbp_str part, bool makes) {
+    char name[NAME_MAX + 1];
+    int next = -1;
+    if (part.n < sizeof name) {
+        memcpy(name, part.p, part.n);
+        name[part.n] = '\0';
+        if (makes && mkdirat(fd, name, 0777) != 0 && errno != EEXIST) {
+            close(fd);
+            return -1;
+        }
+        next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    } else {
+        errno = ENAMETOOLONG;
+    }
+    int kept = errno;
+    close(fd);
+    errno = kept;
+    return next;
+}
+
+static int walk(int fd, struct tbp_str rest, bool makes) {
+    while (rest.n && fd >= 0) {
+        size_t slash = tbp_str_find(rest, '/');
+        fd = step_into(fd, tbp_str_sub(rest, 0, slash), makes);
+        rest = tbp_str_sub(rest, slash < rest.n ? slash + 1 : slash, rest.n);
+    }
+    return fd;
+}
+
+bool tbp_capture_save_exists(const struct tbp_save_target *t) {
+    static const struct tbp_str middle = {"plugins/profile", 15};
+    struct tbp_str rest;
+    if (tbp_capture_save_check(t, NULL) != TBP_OK)
+        return false;
+    int fd = find_allowed(t, &rest);
+    if (tbp_str_ends(rest, middle.p))
+        rest.n -= middle.n;
+    while (rest.n && rest.p[rest.n - 1] == '/')
+        rest.n--;
+    if (fd >= 0)
+        fd = walk(fd, rest, false);
+    if (fd < 0)
+        return false;
+    close(fd);
+    return true;
+}
+
+static int write_all(int fd, const char *p, size_t n) {
+    while (n) {
+        ssize_t done = write(fd, p, n > 1 << 30 ? 1 << 30 : n);
+        if (done < 0 && errno != EINTR)
+            return -1;
+        p += done > 0 ? done : 0;
+        n -= done > 0 ? (size_t)done : 0;
+    }
+    return fsync(fd);
+}
+
+static int write_in(int folder, const char *name, const void *bytes, size_t n,
+                    struct tbp_error *err) {
+    char temporary[64];
+    snprintf(temporary, sizeof temporary, ".tbprof-capture.%ld.tmp", (long)getpid());
+    unlinkat(folder, temporary, 0); /* of a process with our number that died */
+    int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return tbp_fail_errno(err, TBP_E_IO, "writing '%s' failed", name);
+    int failed = write_all(fd, bytes, n);
+    failed |= close(fd);
+    failed = failed || renameat(folder, temporary, folder, name) != 0;
+    if (!failed)
+        return TBP_OK;
+    int status = tbp_fail_errno(err, TBP_E_IO, "writing '%s' failed", name);
+    unlinkat(folder, temporary, 0);
+    return status;
+}
+
+int tbp_capture_save(const struct tbp_save_target *t, const void *bytes, size_t size_bytes,
+                     struct tbp_error *err) {
+    char name[TBP_CAPTURE_NAME_MAX + 16];
+    struct tbp_str rest;
+    int status = tbp_capture_save_check(t, err);
+    if (status)
+        return status;
+    snprintf(name, sizeof name, "%s.xplane.pb", t->host);
+    for (char *c = name; *c; c++)
+        *c = *c == ':' ? '_' : *c;
+    int fd = find_allowed(t, &rest);
+    fd = fd < 0 ? fd : walk(fd, rest, true);
+    fd = fd < 0 ? fd : step_into(fd, tbp_str_c(t->run), true);
+    if (fd < 0)
+        return tbp_fail_errno(err, TBP_E_IO, "opening the run folder '%s' failed", t->run);
+    status = write_in(fd, name, bytes, size_bytes, err);
+    close(fd);
+    return status;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The public calls of the sampling server: options, start, stop, what a fork leaves behind. Joins
+ * the server's socket side (grpc_server.h) with the service (capture_service.h) and the session.
+ */
+#include "capture/server_api.h"
+
+#include "base/log.h"
+#include "capture/capture_service.h"
+#include "capture/grpc_server.h"
+#include "capture/last_error.h"
+#include "capture/server_sockets.h"
+#include "capture/state.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MAX_SERVERS = 8, MAX_DURATION_MS = 600000 };
+
+struct tbprof_server {
+    struct tbp_arena arena; /* holds this struct */
+    struct tbp_grpc_server *grpc;
+    struct tbp_capture_service *service;
+};
+
+/* Those of this process, for the child of a fork: it shares their sockets, but has no thread of
+ * theirs. */
+static struct {
+    pthread_mutex_t lock;
+    tbprof_server *at[MAX_SERVERS];
+} servers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- the session ---- */
+
+static uint32_t generation(void) {
+    return tbp_state_generation(tbp_state_load());
+}
+
+static const struct tbp_session_ops session_ops = {
+    .options_init = tbprof_options_init,
+    .options_set = tbprof_options_set,
+    .start = tbprof_start,
+    .pause = tbprof_pause,
+    .stop = tbprof_stop,
+    .collect = tbprof_collect,
+    .bytes_free = tbprof_bytes_free,
+    .stats = tbprof_stats,
+    .warn = tbprof_warn,
+    .last_error = tbprof_last_error,
+    .generation = generation,
+};
+
+/* ---- fork ---- */
+
+static void before_fork(void) {
+    pthread_mutex_lock(&servers.lock);
+}
+
+static void after_fork_in_parent(void) {
+    pthread_mutex_unlock(&servers.lock);
+}
+
+static void after_fork_in_child(void) {
+    pthread_mutex_init(&servers.lock, NULL);
+    for (size_t i = 0; i < MAX_SERVERS; i++) {
+        if (servers.at[i])
+            tbp_grpc_server_forget(servers.at[i]->grpc);
+        servers.at[i] = NULL;
+    }
+}
+
+static void set_fork_handlers(void) {
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+/* Puts `to` in place of `from` (NULL: a free place); false: there is none. */
+static bool replace_server(tbprof_server *from, tbprof_server *to) {
+    bool found = false;
+    pthread_mutex_lock(&servers.lock);
+    for (size_t i = 0; i < MAX_SERVERS && !found; i++) {
+        found = servers.at[i] == from;
+        if (found)
+            servers.at[i] = to;
+    }
+    pthread_mutex_unlock(&servers.lock);
+    return found;
+}
+
+/* ---- options ---- */
+
+static uint64_t env_number(const char *name, uint64_t otherwise) {
+    uint64_t n;
+    const char *value = getenv(name);
+    return value && tbp_str_to_u64(tbp_str_c(value), &n) ? n : otherwise;
+}
+
+static int env_mode(void) {
+    const char *value = getenv("TBPROF_SERVER_MODE");
+    if (value && strcmp(value, "server") == 0)
+        return TBPROF_SERVER_TO_DISK;
+    return value && strcmp(value, "auto") == 0 ? TBPROF_SERVER_AUTO : TBPROF_SERVER_TO_CLIENT;
+}
+
+void tbprof_server_options_init(tbprof_server_options *o) {
+    *o = (tbprof_server_options){
+        .struct_size = sizeof *o,
+        .bind = getenv("TBPROF_SERVER_BIND"),
+        .mode = env_mode(),
+        .allow_root = getenv("TBPROF_SERVER_ALLOW_ROOT"),
+        .allow_peers = getenv("TBPROF_SERVER_ALLOW_PEERS"),
+        .token = getenv("TBPROF_SERVER_TOKEN"),
+        .max_duration_ms = env_number("TBPROF_SERVER_MAX_DURATION_MS", MAX_DURATION_MS),
+        .allow_python_tracer = (int)env_number("TBPROF_SERVER_ALLOW_PYTHON_TRACER", 0),
+        .allow_remote_workers = (int)env_number("TBPROF_SERVER_ALLOW_REMOTE_WORKERS", 0),
+    };
+}
+
+static const char *kept(tbprof_server *s, const char *text) {
+    return text && *text ? tbp_arena_printf(&s->arena, "%s", text) : NULL;
+}
+
+/* Each folder as it is called and as it is really called, so that both may be asked for. */
+static const char *allowed_roots(tbprof_server *s, const char *list) {
+    struct tbp_str all = tbp_str_c(list ? list : "");
+    const char *roots = "";
+    while (all.n) {
+        char real[PATH_MAX];
+        size_t colon = tbp_str_find(all, ':');
+        const char *one = tbp_arena_str(&s->arena, tbp_str_sub(all, 0, colon)).p;
+        all = tbp_str_sub(all, colon < all.n ? colon + 1 : colon, all.n);
+        if (*one && realpath(one, real))
+            roots = tbp_arena_printf(&s->arena, "%s%s%s:%s", roots, *roots ? ":" : "", one, real);
+    }
+    return *roots ? roots : NULL;
+}
+
+/* ---- start and stop ---- */
+
+static void wake(void *ctx) {
+    tbprof_server *s = ctx;
+    tbp_grpc_server_wake(s->grpc);
+}
+
+static void reply(void *ctx, uint64_t call_id, struct tbp_grpc_reply *message) {
+    tbprof_server *s = ctx;
+    tbp_grpc_server_reply(s->grpc, call_id, message);
+}
+
+static int check_peers(struct tbp_grpc_server_config *config, tbprof_server *s,
+                       const tbprof_server_options *o, struct tbp_error *err) {
+    int status = TBP_OK;
+    if (o->allow_peers && *o->allow_peers)
+        status = tbp_peer_ranges_parse(&config->allowed, &s->arena, tbp_str_c(o->allow_peers), err);
+    if (status || !tbp_server_is_open(config->bind))
+        return status;
+    if (config->allowed.n == 0 && !config->service.token)
+        return tbp_fail(err, TBP_E_USAGE,
+                        "starting the server failed: other machines can reach '%s': say which may "
+                        "(allow_peers), or set a token",
+                        config->bind);
+    tbp_log(TBP_LOG_WARNING, "profiler server: other machines can reach '%s', unencrypted",
+            config->bind);
+    return TBP_OK;
+}
+
+static int start_parts(tbprof_server *s, uint16_t port, const tbprof_server_options *o,
+                       struct tbp_error *err) {
+    struct tbp_capture_service_config service = {
+        .ops = &session_ops,
+        .policy = {o->max_duration_ms, o->allow_python_tracer != 0},
+        .mode = (enum tbp_capture_mode)o->mode,
+        .allowed = allowed_roots(s, o->allow_root),
+        .allows_remote_workers = o->allow_remote_workers != 0,
+        .wake = wake,
+        .reply = reply,
+        .ctx = s,
+    };
+    struct tbp_grpc_server_config grpc = {
+        .bind = kept(s, o->bind), .port = port, .woken = tbp_capture_service_woken};
+    grpc.service = (struct tbp_grpc_service){.call = tbp_capture_service_call,
+                                             .dropped = tbp_capture_service_dropped,
+                                             .token = kept(s, o->token)};
+    int status = check_peers(&grpc, s, o, err);
+    if (!status)
+        status = tbp_capture_service_new(&s->service, &service, err);
+    grpc.service.ctx = s->service;
+    if (!status)
+        status = tbp_grpc_server_new(&s->grpc, &grpc, err);
+    return status ? status : tbp_grpc_server_run(s->grpc, err);
+}
+
+static void free_server(tbprof_server *s) {
+    if (s->grpc)
+        tbp_grpc_server_stop(s->grpc);
+    tbp_capture_service_free(s->service); /* its worker may still wake the former */
+    tbp_grpc_server_free(s->grpc);
+    struct tbp_arena arena = s->arena;
+    tbp_arena_release(&arena);
+}
+
+tbprof_status tbprof_server_start(int port, const tbprof_server_options *options,
+                                  tbprof_server **server) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    tbprof_server_options o;
+    struct tbp_error err = {0};
+    struct tbp_arena arena;
+    *server = NULL;
+    if (port < 0 || port > 65535)
+        return tbp_last_error_set(TBPROF_INVALID_ARGUMENT, "the port must be within 0 to 65535");
+    tbprof_server_options_init(&o);
+    if (options)
+        memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
+    if (o.mode < TBPROF_SERVER_TO_CLIENT || o.mode > TBPROF_SERVER_AUTO)
+        return tbp_last_error_set(TBPROF_INVALID_ARGUMENT, "unknown mode of the server");
+    pthread_once(&once, set_fork_handlers);
+    tbp_arena_init(&arena);
+    tbprof_server *s = TBP_NEW(&arena, tbprof_server);
+    s->arena = arena;
+    int status = start_parts(s, (uint16_t)port, &o, &err);
+    if (!status && !replace_server(NULL, s))
+        status = tbp_fail(&err, TBP_E_LIMIT, "starting the server failed: there are %d already",
+                          MAX_SERVERS);
+    if (status) {
+        free_server(s);
+        return tbp_last_error_from(&err);
+    }
+    *server = s;
+    return TBPROF_OK;
+}
+
+int tbprof_server_port(const tbprof_server *server) {
+    return tbp_grpc_server_port(server->grpc);
+}
+
+void tbprof_server_stop(tbprof_server *server) {
+    if (server && replace_server(server, NULL)) /* not there: inherited by a fork */
+        free_server(server);
+}
+
+void tbp_server_autostart(void) {
+    tbprof_server *server;
+    uint64_t port;
+    const char *value = getenv("TBPROF_SERVER");
+    if (!value || !*value)
+        return;
+    if (!tbp_str_to_u64(tbp_str_c(value), &port) || port > 65535)
+        tbp_log(TBP_LOG_WARNING, "no profiler server: TBPROF_SERVER='%.40s' is no port", value);
+    else if (tbprof_server_start((int)port, NULL, &server) != TBPROF_OK)
+        tbp_log(TBP_LOG_WARNING, "no profiler server: %s", tbprof_last_error());
+}

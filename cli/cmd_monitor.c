@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tbprof monitor: asks a running program how busy it is.
+ */
+#include "capture/capture_client.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/token_file.h"
+
+struct monitor_values {
+    struct tbp_common common;
+    const char *service_addr, *token_file;
+    uint32_t duration_ms, level;
+};
+
+#define AT(member) offsetof(struct monitor_values, member)
+static const struct tbp_opt monitor_options[] = {
+    {"service_addr", 0, TBP_OPT_TEXT, AT(service_addr), "HOST:PORT", "the server", NULL},
+    {"duration_ms", 0, TBP_OPT_NUMBER, AT(duration_ms), "N", "how long to look; default: 1000",
+     NULL},
+    {"level", 0, TBP_OPT_NUMBER, AT(level), "N", "1, or 2 for more; default: 1", NULL},
+    {"token-file", 0, TBP_OPT_TEXT, AT(token_file), "FILE",
+     "holds the token that the server wants; default: $TBPROF_SERVER_TOKEN", NULL},
+    {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
+};
+#undef AT
+
+static const char *const monitor_examples[] = {
+    "tbprof monitor --service_addr localhost:6009",
+    "steps per second, processor and memory of a running program",
+    NULL,
+};
+
+static int run_monitor(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
+                       struct tbp_error *err) {
+    const struct monitor_values *v = values;
+    struct tbp_target target;
+    struct tbp_monitor_answer answer;
+    const char *token = NULL;
+    (void)args, (void)n_args;
+    int status = tbp_target_parse(&target, cli->arena,
+                                  tbp_str_c(v->service_addr ? v->service_addr : ""), err);
+    if (!status)
+        status = tbp_token_read(cli, v->token_file, &token, err);
+    if (!status)
+        status = tbp_capture_monitor(&target, v->duration_ms ? v->duration_ms : 1000,
+                                     v->level ? (int)v->level : 1, false, token, cli->arena,
+                                     &answer, err);
+    if (status)
+        return status;
+    if (answer.status != TBP_GRPC_OK)
+        return tbp_fail(err, answer.was_reached ? TBP_E_FORMAT : TBP_E_IO, "%s: %s%s%s",
+                        target.text,
+                        answer.was_reached ? tbp_grpc_status_name(answer.status) : "not reachable",
+                        *answer.text ? ": " : "", answer.text);
+    fputs(answer.text, stdout);
+    return TBP_OK;
+}
+
+const struct tbp_command tbp_command_monitor = {
+    .name = "monitor",
+    .args = "",
+    .help = "ask a running program how busy it is",
+    .about = "Asks a profiler server for the figures of its program: processor and memory, and of "
+             "the steps that end while it looks. TensorFlow's server does not answer this on "
+             "processors and GPUs.",
+    .examples = monitor_examples,
+    .options = monitor_options,
+    .values_size = sizeof(struct monitor_values),
+    .min_args = 0,
+    .max_args = 0,
+    .run = run_monitor,
+};

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names of jax.profiler, without JAX.
+
+    import tbprof.jax as profiler         # was: jax.profiler
+
+    with profiler.trace("logdir"):
+        for step, batch in enumerate(loader):
+            with profiler.StepTraceAnnotation("train", step_num=step):
+                state = train_step(state, batch)
+
+JAX computes while Python goes on: what a step's scope holds is dispatching, unless something waits for the result
+inside it (jax.block_until_ready).
+"""
+import gzip
+import os
+import sys
+import threading
+from contextlib import contextmanager
+
+from tbprof import _annotate, _core, errors
+
+TraceAnnotation = _core.Trace
+StepTraceAnnotation = _core.StepTrace
+_lock = threading.Lock()
+
+
+class ProfileOptions:
+    """Options as attributes: those of tbprof.start, JAX's among them. What only its own tracers know (
+    advanced_configuration, enable_hlo_proto …) is kept and not used."""
+
+    _KNOWN = ("host_tracer_level", "device_tracer_level", "python_tracer_level", "duration_ms", "start_timestamp_ns",
+              "session_id", "override_hostname", "raise_error_on_start_failure")
+
+    def __init__(self):
+        self.host_tracer_level = 2
+        self.device_tracer_level = 1
+        self.python_tracer_level = 1  # JAX's default
+        self.duration_ms = 0
+        self.start_timestamp_ns = 0
+
+    def texts(self):
+        return {key: getattr(self, key) for key in self._KNOWN if hasattr(self, key)}
+
+
+class _State:
+    """What stop_trace has to do."""
+
+    def __init__(self):
+        self.is_running = self.wants_perfetto = False
+
+    def reset(self):
+        self.__init__()
+
+
+_state = _State()
+
+
+def _versions():
+    """As JAX notes them in the profile, where it is imported."""
+    jax = sys.modules.get("jax")
+    jaxlib = sys.modules.get("jaxlib")
+    for key, module in (("jax_version", jax), ("jaxlib_version", jaxlib)):
+        if getattr(module, "__version__", None):
+            _core.metadata_set(key, str(module.__version__))
+
+
+def start_trace(log_dir, create_perfetto_link=False, create_perfetto_trace=False, profiler_options=None):
+    """Starts a trace; RuntimeError while one runs. create_perfetto_trace: also writes perfetto_trace.json.gz.
+    profiler_options: a ProfileOptions, or a dict of options of tbprof.start."""
+    with _lock:
+        if _state.is_running:
+            raise RuntimeError("Profile has already been started. Only one profile may be run at a time.")
+        options = profiler_options.texts() if hasattr(profiler_options, "texts") else dict(profiler_options or {})
+        if create_perfetto_trace or create_perfetto_link:
+            options["convert"] = True
+        try:
+            _core.start(log_dir, options)
+        except errors.AlreadyExistsError as e:
+            raise RuntimeError("Profile has already been started. Only one profile may be run at a time. "
+                               f"({e})") from None
+        _state.is_running = True
+        _state.wants_perfetto = create_perfetto_trace or create_perfetto_link
+        _versions()
+    if create_perfetto_link:
+        _core.tell("tbprof.jax: no server for the Perfetto link is started; perfetto_trace.json.gz is written into the "
+                   "run's folder: open it at ui.perfetto.dev")
+
+
+def _write_perfetto_trace():
+    """The run's trace viewer page without what Perfetto does not know."""
+    import json
+    folder = _core.last_run()
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".trace.json.gz"):
+            with gzip.open(os.path.join(folder, name), "rb") as file:
+                trace = json.load(file)
+            trace.pop("metadata", None)
+            with gzip.open(os.path.join(folder, "perfetto_trace.json.gz"), "wt") as file:
+                json.dump(trace, file)
+            return
+    _core.tell("tbprof.jax: the run has no trace.json.gz to make a Perfetto trace of")
+
+
+def stop_trace():
+    """Ends the trace and saves it; RuntimeError if none was started."""
+    with _lock:
+        if not _state.is_running:
+            raise RuntimeError("No profile started")
+        wants_perfetto = _state.wants_perfetto
+        _state.reset()  # also if saving fails: the next trace can start
+        _core.stop()
+        if wants_perfetto:
+            _write_perfetto_trace()
+
+
+@contextmanager
+def trace(log_dir, create_perfetto_link=False, create_perfetto_trace=False, profiler_options=None):
+    """A trace as a context manager: saved when left, also by an exception."""
+    start_trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
+    try:
+        yield
+    except BaseException:
+        try:
+            stop_trace()
+        except (RuntimeError, OSError) as e:  # never instead of the program's own exception
+            _core.tell(f"tbprof.jax.trace: {e}")
+        raise
+    stop_trace()
+
+
+def annotate_function(func, name=None, **decorator_kwargs):
+    """Decorator: calls of the function are scopes of its name; coroutines and generators too."""
+    return _annotate.annotate(func, name=name, **decorator_kwargs)
+
+
+def set_metadata(key, value):
+    """Into the profile's plane "Task Environment"."""
+    _core.metadata_set(str(key), str(value))

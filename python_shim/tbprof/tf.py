@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names of tf.profiler.experimental, without TensorFlow.
+
+    import tbprof.tf as profiler          # was: tf.profiler.experimental
+
+    profiler.start("logdir")
+    for step in range(steps):
+        with profiler.Trace("train", step_num=step, _r=1):
+            train_step()
+    profiler.stop()
+
+Where TensorFlow is imported, the exceptions are also those of tf.errors, so that what catches them goes on to work.
+"""
+import collections
+import functools
+import sys
+import threading
+
+from tbprof import _annotate, _core, errors
+
+Trace = _core.Trace
+enabled = Trace.is_enabled
+_lock = threading.Lock()
+
+
+class ProfilerOptions(collections.namedtuple("ProfilerOptions", ["host_tracer_level", "python_tracer_level",
+                                                                 "device_tracer_level", "delay_ms"])):
+    """host_tracer_level: 1 critical, 2 info, 3 verbose. python_tracer_level, device_tracer_level: 1 on, 0 off.
+    delay_ms: start that much later."""
+
+    __slots__ = ()
+
+    def __new__(cls, host_tracer_level=2, python_tracer_level=0, device_tracer_level=1, delay_ms=None):
+        return super().__new__(cls, host_tracer_level, python_tracer_level, device_tracer_level, delay_ms)
+
+
+@functools.lru_cache(maxsize=None)
+def _kind_of_error(ours, theirs):
+    """A class that is both ours and TensorFlow's."""
+    def __init__(self, text):
+        theirs.__init__(self, None, None, text)
+
+    return type(ours.__name__, (ours, theirs), {"__init__": __init__, "__str__": theirs.__str__,
+                                                "code": property(lambda self: ours.code)})
+
+
+def _error(ours, text):
+    theirs = getattr(getattr(sys.modules.get("tensorflow"), "errors", None), ours.__name__, None)
+    return (_kind_of_error(ours, theirs) if theirs else ours)(text)
+
+
+def start(logdir, options=None):
+    """Starts profiling; AlreadyExistsError if a session runs. logdir "" warms up: nothing will be saved."""
+    with _lock:
+        try:
+            _core.start(logdir, options._asdict() if hasattr(options, "_asdict") else options)
+        except errors.AlreadyExistsError as e:
+            raise _error(errors.AlreadyExistsError, f"Another profiler is running. ({e})") from None
+
+
+def stop(save=True):
+    """Ends profiling and saves the run; UnavailableError if no session runs."""
+    with _lock:
+        try:
+            _core.stop(save)
+        except errors.UnavailableError as e:
+            if not _core.is_active(0) and "no " in str(e).lower():
+                e = errors.UnavailableError(f"Cannot export profiling results. No profiler is running. ({e})")
+            raise _error(errors.UnavailableError, str(e)) from None
+
+
+def warmup():
+    """Loads what a session needs, so that the first one is as good as the others."""
+    start("")
+    stop(save=False)
+
+
+class Profile:
+    """A session as a context manager: saved when left, also by an exception."""
+
+    def __init__(self, logdir, options=None):
+        self._logdir, self._options = logdir, options
+
+    def __enter__(self):
+        start(self._logdir, self._options)
+
+    def __exit__(self, kind, value, traceback):
+        if kind is None:
+            stop()
+            return
+        try:
+            stop()
+        except errors.Error as e:  # never instead of the program's own exception
+            _core.tell(f"tbprof.tf.Profile: {e}")
+
+
+def trace_wrapper(trace_name, **trace_kwargs):
+    """Decorator: calls of the function are scopes of that name, or of its own (`@trace_wrapper` alone)."""
+    if callable(trace_name):
+        return _annotate.annotate(trace_name)
+    return functools.partial(_annotate.annotate, name=trace_name, **trace_kwargs)

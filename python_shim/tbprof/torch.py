@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names of torch.profiler.
+
+    from tbprof.torch import profile, record_function, schedule, tensorboard_trace_handler
+
+    with profile(schedule=schedule(wait=1, warmup=1, active=3), on_trace_ready=tensorboard_trace_handler("log")) as p:
+        for batch in loader:
+            with record_function("forward"): ...
+            p.step()
+
+The schedule, the order of calls, warnings and errors are torch's. A trace becomes a run that the Profile tab shows;
+steps are `ProfilerStep#n`, and torch's DataLoaders count as input. Where torch is imported, its own profiler runs
+beside, so that its operators are in the run and key_averages, export_chrome_trace and export_stacks are its own;
+native=False leaves it out. Nothing here imports torch.
+"""
+import contextlib
+import enum
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+
+from tbprof import _core, _torch_ops, data, errors
+
+
+class ProfilerAction(enum.Enum):
+    """What happens at a step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+
+class ProfilerActivity(enum.Enum):
+    """What is recorded; torch's own are taken as well."""
+
+    CPU = 0
+    XPU = 1
+    MTIA = 2
+    CUDA = 3
+
+
+def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
+    """A function from the number of a step to its action: skip_first steps, then cycles of wait, warmup, active."""
+    if wait < 0 or warmup < 0 or active <= 0 or repeat < 0 or skip_first < 0:
+        raise AssertionError(
+            f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} (need >= 0), "
+            f"active={active} (need > 0), repeat={repeat} (need >= 0), skip_first={skip_first} (need >= 0).")
+    if warmup == 0:
+        warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
+    cycle = wait + warmup + active
+
+    def action(step):
+        if step < 0:
+            raise AssertionError(f"Step must be non-negative. Got {step}.")
+        if step < skip_first:
+            return ProfilerAction.NONE
+        step += (wait if skip_first_wait else 0) - skip_first
+        at = step % cycle
+        if at < wait or (repeat > 0 and step >= repeat * cycle):
+            return ProfilerAction.NONE
+        if at < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD if at < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
+
+    return action
+
+
+def _always(_):
+    return ProfilerAction.RECORD
+
+
+class record_function(_core.Scope):  # pylint: disable=invalid-name
+    """A scope with a name; also a decorator. Torch's own profiler sees it, too, while it runs beside ours."""
+
+    def __new__(cls, name, args=None):
+        return super().__new__(cls, name, **({"args": args} if args is not None else {}))
+
+    def __init__(self, name, args=None):
+        if not _core.has_extension:
+            super().__init__(name, **({"args": args} if args is not None else {}))
+        self.name, self.args, self._theirs = name, args, None
+
+    def __enter__(self):
+        if _torch_ops.active:
+            self._theirs = sys.modules["torch"].profiler.record_function(self.name, self.args)
+            self._theirs.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        super().__exit__(*error)
+        theirs, self._theirs = self._theirs, None
+        if theirs is not None:
+            theirs.__exit__(*error)
+
+
+class _Handler:
+    """What tensorboard_trace_handler returns: torch calls it with the profile, tbprof asks where the run goes."""
+
+    def __init__(self, dir_name, worker_name, use_gzip, is_kineto):
+        self.dir_name, self.worker_name = os.fspath(dir_name), worker_name
+        self._use_gzip, self._is_kineto = use_gzip, is_kineto
+
+    def __call__(self, prof):
+        if not self._is_kineto and isinstance(prof, profile):
+            return  # the run is there: it was written when the trace stopped
+        import socket
+        import time
+        try:
+            os.makedirs(self.dir_name, exist_ok=True)
+        except OSError as e:
+            raise RuntimeError("Can't create directory: " + self.dir_name) from e
+        worker = self.worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        suffix = ".pt.trace.json.gz" if self._use_gzip else ".pt.trace.json"
+        prof.export_chrome_trace(os.path.join(self.dir_name, f"{worker}.{time.time_ns()}{suffix}"))
+
+
+def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, *, kineto=False):
+    """For on_trace_ready: each trace becomes a run in dir_name, of which worker_name is the host.
+
+    kineto: instead as torch's handler does, a file <worker>.<time>.pt.trace.json[.gz].
+    """
+    return _Handler(dir_name, worker_name, use_gzip, kineto)
+
+
+class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
+    """Records what happens inside it, by a schedule if there is one.
+
+    Arguments as torch.profiler.profile has them. native: run torch's own profiler beside ours; default: if torch is
+    imported. options: those of tbprof.start. `run` is the folder of the trace written last; without a handler of ours
+    it is a temporary one, gone with this object.
+    """
+
+    def __init__(self, *, activities=None, schedule=None, on_trace_ready=None, record_shapes=False,
+                 profile_memory=False, with_stack=False, with_flops=False, with_modules=False,
+                 experimental_config=None, execution_trace_observer=None, acc_events=False, use_cuda=None,
+                 native=None, options=None, **others):
+        if activities is not None and not list(activities):
+            raise AssertionError("No valid profiler activities found")
+        if use_cuda is not None:
+            warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
+        self.activities = activities
+        self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
+        self.with_flops, self.with_modules = with_flops, with_modules
+        self.schedule, self.record_steps = (schedule, True) if schedule else (_always, False)
+        self.on_trace_ready = on_trace_ready
+        self.run, self.step_num = "", 0
+        self.current_action = self._action(0)
+        self._options = dict(options or {}, record_shapes=record_shapes, with_stack=with_stack)
+        if with_stack:
+            self._options.setdefault("python_tracer_level", 1)
+        self._metadata, self._folder, self._is_stepping = {}, None, False
+        self._is_recording = False
+        wanted = {"record_shapes": record_shapes, "profile_memory": profile_memory, "with_stack": with_stack,
+                  "with_flops": with_flops, "with_modules": with_modules, "acc_events": acc_events,
+                  "experimental_config": experimental_config, "execution_trace_observer": execution_trace_observer}
+        wanted = {key: value for key, value in {**wanted, **others}.items() if value}
+        self._ops = _torch_ops.make(activities, wanted) if native or (native is None and "torch" in sys.modules) else None
+
+    # ---- the state machine ----
+
+    def _action(self, step):
+        action = self.schedule(step)
+        return ProfilerAction(getattr(action, "value", action))  # torch's enumeration is as good
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        if kind is None:
+            self.stop()
+            return
+        try:
+            self.stop()
+        except Exception as e:  # pylint: disable=broad-except
+            _core.tell(f"tbprof.torch.profile: {e}")  # never instead of the program's own exception
+
+    def start(self):
+        self._transit(ProfilerAction.NONE, self.current_action)
+        self._begin_step()
+
+    def stop(self):
+        self._end_step()
+        self._transit(self.current_action, None)
+
+    def step(self):
+        """Tells that the next step begins."""
+        self._end_step()
+        before, next_step = self.current_action, self.step_num + 1
+        self.current_action = self._action(next_step)
+        self.step_num = next_step
+        self._transit(before, self.current_action)
+        self._begin_step()
+
+    def _transit(self, before, after):
+        a = ProfilerAction
+        if before is a.NONE:
+            self._open_cycle(after)
+        elif before is a.WARMUP:
+            if after is a.NONE:
+                warnings.warn("Incorrect schedule: WARMUP followed by NONE", stacklevel=3)
+            if after in (a.RECORD, a.RECORD_AND_SAVE):
+                self.start_trace()
+            elif after is not a.WARMUP and self._ops:  # what was warmed up is dropped
+                self._ops.start()
+                self._ops.stop()
+        elif before is a.RECORD:
+            if after in (a.NONE, a.WARMUP):
+                warnings.warn(f"Incorrect schedule: RECORD followed by {after.name}", stacklevel=3)
+                self.stop_trace(save=self._folder is not None)  # the handler is not called: no run for it
+            elif after is None:
+                self._save()
+        else:
+            self._save()
+            if after is not None:
+                self._open_cycle(after)
+
+    def _open_cycle(self, action):
+        if action is not ProfilerAction.NONE and action is not None:
+            self.prepare_trace()
+        if action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
+            self.start_trace()
+
+    def _save(self):
+        self.stop_trace()
+        if self.on_trace_ready:
+            self.on_trace_ready(self)
+
+    def _begin_step(self):
+        if self.record_steps and self._is_recording:
+            _core.step_begin(f"ProfilerStep#{self.step_num}", self.step_num)
+            _core.begin("step body")  # the Profile tab shows no step with nothing inside
+            self._is_stepping = True
+        if self.record_steps and self._ops:
+            self._ops.begin_step(self.step_num)
+
+    def _end_step(self):
+        if self._ops:
+            self._ops.end_step()
+        if self._is_stepping:
+            _core.step_end()
+            self._is_stepping = False
+
+    # ---- one trace ----
+
+    def prepare_trace(self):
+        """Warms up: what a trace needs is loaded before the first step that counts."""
+        data.time_torch_loaders()
+        with contextlib.suppress(errors.Error):  # start_trace will say it
+            _core.start("")
+            _core.stop(save=False)
+        if self._ops:
+            self._ops.prepare()
+
+    def start_trace(self):
+        handler = self.on_trace_ready
+        logdir = getattr(handler, "dir_name", None)
+        if logdir is None or getattr(handler, "_is_kineto", False):
+            self._discard()
+            self._folder = logdir = tempfile.mkdtemp(prefix="tbprof-")
+        options = dict(self._options, override_hostname=getattr(handler, "worker_name", None))
+        _core.start(logdir, options)
+        self._is_recording = True
+        if self._ops:
+            self._ops.start()
+        for key, value in self._metadata.items():
+            _core.metadata_set(key, value)
+
+    def stop_trace(self, save=True):
+        if not self._is_recording:
+            raise AssertionError("Profiler must be initialized before stopping trace")
+        self._is_recording = False
+        try:
+            if self._ops:
+                self._ops.stop()
+        finally:
+            _core.stop(save)
+            self.run = _core.last_run() if save else ""
+
+    def _discard(self):
+        folder, self._folder = self._folder, None
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def __del__(self):
+        try:
+            self._discard()
+        except Exception:  # pylint: disable=broad-except
+            pass  # the interpreter is going down
+
+    # ---- metadata ----
+
+    def add_metadata(self, key, value):
+        """A text into the profile."""
+        self.add_metadata_json(key, value)
+
+    def add_metadata_json(self, key, value):
+        """A text that is JSON into the profile."""
+        if self._ops:
+            self._ops.metadata(key, value)
+        if self._is_recording:
+            _core.metadata_set(str(key), str(value))
+
+    def preset_metadata_json(self, key, value):
+        """The same for every trace to come."""
+        self._metadata[str(key)] = str(value)
+
+    # ---- results ----
+
+    def _theirs(self, what):
+        if self._ops is None:
+            raise errors.UnimplementedError(f"{what} is torch's, which was not imported (or native=False)")
+        return self._ops.profiler
+
+    def events(self):
+        return self._theirs("events").events()
+
+    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, **others):
+        return self._theirs("key_averages").key_averages(group_by_input_shape, group_by_stack_n, **others)
+
+    def export_chrome_trace(self, path, **others):
+        return self._theirs("export_chrome_trace").export_chrome_trace(path, **others)
+
+    def export_stacks(self, path, metric="self_cpu_time_total"):
+        return self._theirs("export_stacks").export_stacks(path, metric)
