@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Query parameters as the backend takes them: unknown ones mean nothing, known ones are looked at.
+ */
+#include "convert/backend/answer.h"
+#include "tests/support/tiny_run.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct tiny_host host;
+static struct tbp_bytes bytes;
+static struct tbp_backend *backend;
+
+static void setup(void) {
+    struct tbp_backend_options o = {.budget_bytes = 1 << 20, .n_threads = 1};
+    memset(&host, 0, sizeof host);
+    tiny_plane(&host, "/host:CPU");
+    tiny_line(&host, 1);
+    tiny_event(&host, "first", 1000, 2000);
+    tiny_event(&host, "second", 5000, 2000);
+    struct tbp_str b = tiny_bytes(&host);
+    bytes = (struct tbp_bytes){b.p, b.n};
+    backend = tbp_backend_new(&o);
+}
+
+static void teardown(void) {
+    tbp_backend_free(backend);
+}
+
+TestSuite(answer, .init = setup, .fini = teardown);
+
+static int ask(const char *tool, const struct tbp_tool_option *options, size_t n,
+               struct tbp_sink_memory *out) {
+    static const char *const paths[] = {"h.xplane.pb"};
+    struct tbp_question q = {
+        .paths = paths, .n_paths = 1, .tool = tool, .options = options, .n_options = n};
+    struct tbp_error err;
+    tbp_sink_memory_init(out, 0);
+    return tbp_backend_answer_bytes(backend, &q, &bytes, out, &err);
+}
+
+Test(answer, unknown_parameters_mean_nothing) {
+    static const struct tbp_tool_option unknown[] = {
+        {"use_saved_result", "true"}, {"start_time", "x"}, {"", "y"}};
+    for (size_t i = 0; tbp_tools[i]; i++) {
+        struct tbp_sink_memory plain, with;
+        int status = ask(tbp_tools[i]->name, NULL, 0, &plain);
+        cr_assert_eq(ask(tbp_tools[i]->name, unknown, 3, &with), status, "%s", tbp_tools[i]->name);
+        cr_assert_eq(plain.size, with.size);
+        cr_assert(plain.size == 0 || memcmp(plain.data, with.data, plain.size) == 0);
+        tbp_sink_memory_release(&plain);
+        tbp_sink_memory_release(&with);
+    }
+}
+
+Test(answer, parameters_in_the_table_are_looked_at) {
+    static const char *const numbers[] = {"start_time_ms", "end_time_ms", "resolution",
+                                          "duration_ms", "unique_id"};
+    const struct tbp_tool *tool = &tbp_tool_trace_viewer_stream;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct tbp_tool_option option = {numbers[i], "no number"};
+        struct tbp_sink_memory out;
+        size_t k = 0;
+        while (tool->params[k].key && strcmp(tool->params[k].key, numbers[i]) != 0)
+            k++;
+        cr_assert(tool->params[k].key, "'%s' is not in the table", numbers[i]);
+        cr_assert_eq(ask(tool->name, &option, 1, &out), TBP_E_OPTION, "%s", numbers[i]);
+        tbp_sink_memory_release(&out);
+    }
+}
