@@ -127,7 +127,7 @@ void tbp_run_job_find(struct tbp_run_job *job, const char *logdir, const char *r
     tbp_arena_init(&arena);
     const char *key = job_key(&arena);
     bool is_given = run && *run;
-    job->is_shared = key != NULL;
+    job->is_shared = key != NULL || env("TBPROF_RUN_SHARED");
     if (key)
         set_suffix(job);
     if (is_given)
@@ -142,8 +142,11 @@ void tbp_run_job_find(struct tbp_run_job *job, const char *logdir, const char *r
 
 void tbp_run_job_print(const struct tbp_run_job *job, char *to, size_t size) {
     *to = '\0';
-    if (job->is_shared)
-        snprintf(to, size, "run_shared=1\nhost_suffix=%s\n", job->host_suffix);
+    const char *autostart = env("TBPROF_AUTOSTART");
+    snprintf(to, size, "%s%s%s%s%s", job->is_shared ? "run_shared=1\n" : "",
+             *job->host_suffix ? "host_suffix=" : "", job->host_suffix,
+             *job->host_suffix ? "\n" : "",
+             autostart && strcmp(autostart, "0") != 0 ? "autostart=1\n" : "");
 }
 
 bool tbp_run_option(const char *options, const char *key, char *to, size_t size) {

@@ -17,11 +17,13 @@ struct tbp_run_job {
     char host_suffix[32]; /* "_<rank>", or "" for the only process of its host */
 };
 
-/* Looks at what launchers set (torchrun, Slurm, Open MPI, PMIx, MASTER_ADDR). run: the name asked
+/* Looks at what launchers set (torchrun, Slurm, Open MPI, PMIx, MASTER_ADDR; `tbprof run` sets
+ * TBPROF_RUN_SHARED). run: the name asked
  * for, then the one that is shared; NULL or "": one is agreed on. */
 void tbp_run_job_find(struct tbp_run_job *job, const char *logdir, const char *run);
 
-/* What a spool says about it, as lines of its options; empty if nothing is shared. */
+/* What a spool says about it, as lines of its options; empty for a process of its own that was not
+ * started by its environment. */
 void tbp_run_job_print(const struct tbp_run_job *job, char *to, size_t size);
 /* Value of a "key=value" line among options; false: there is none. */
 bool tbp_run_option(const char *options, const char *key, char *to, size_t size);

@@ -100,13 +100,19 @@ static const char *run_of(struct tbp_arena *arena, const struct tbp_run_request 
     return name;
 }
 
+static bool has_option(const struct tbp_spool_header *h, const char *key) {
+    char value[8];
+    return tbp_run_option(h->options, key, value, sizeof value) && strcmp(value, "1") == 0;
+}
+
 static int write_run(struct tbp_collect *c, const struct tbp_run_request *request,
                      struct tbp_arena *arena, struct tbp_run_result *result,
                      struct tbp_error *err) {
     const struct tbp_spool_header *h = tbp_collect_header(c);
     const char *logdir = request->logdir ? request->logdir : h->logdir, *path = "";
     struct tbp_run_folder folder;
-    char shared[8] = "";
+    if (has_option(h, "autostart") && tbp_collect_is_empty(c))
+        return TBP_OK; /* a program among others that has nothing to say, a shell perhaps */
     if (!*logdir)
         return tbp_fail(err, TBP_E_USAGE, "no log directory to write to");
     int status = tbp_run_folder_begin(&folder, arena, logdir, host_of(arena, request, h), err);
@@ -116,10 +122,8 @@ static int write_run(struct tbp_collect *c, const struct tbp_run_request *reques
     if (!status)
         status = tbp_marker_write(logdir, h->hostname, tbp_collect_start_ns(c) / 1000000000, err);
     if (!status)
-        status = tbp_run_folder_publish(
-            &folder, run_of(arena, request, c),
-            tbp_run_option(h->options, "run_shared", shared, sizeof shared) && *shared == '1',
-            &path, err);
+        status = tbp_run_folder_publish(&folder, run_of(arena, request, c),
+                                        has_option(h, "run_shared"), &path, err);
     if (status) {
         tbp_run_folder_discard(&folder);
         return status;
@@ -130,8 +134,8 @@ static int write_run(struct tbp_collect *c, const struct tbp_run_request *reques
 
 static void convert(const struct tbp_spool_header *h, const char *run_folder) {
     struct tbp_error err = {0};
-    char wish[8], text[512];
-    if (!tbp_run_option(h->options, "convert", wish, sizeof wish) || *wish != '1')
+    char text[512];
+    if (!*run_folder || !has_option(h, "convert"))
         return;
     if (tbp_run_convert(run_folder, &err) != TBP_OK)
         tbp_log(TBP_LOG_WARNING, "the profile is written, its pages are not: %s",

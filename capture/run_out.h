@@ -36,11 +36,12 @@ struct tbp_run_result {
     uint64_t n_records, n_events; /* records read; events written */
     uint64_t n_defects;           /* records that could not be understood, told in the profile */
     uint64_t size_bytes;          /* of the file */
-    char path[4096];              /* run folder */
+    char path[4096];              /* run folder; "": the process was started by its environment and
+                                   * recorded nothing, so there is none */
 };
 
-/* Writes the run. A run that exists is never changed: the name gets "_1", "_2" … unless the run is
- * shared by ranks (tbp_run_name_shared). On failure nothing is left behind. */
+/* Writes the run. A run that exists is never changed: the name gets "_1", "_2" … unless the spool
+ * says that ranks share it (capture/run_job.h). On failure nothing is left behind. */
 int tbp_run_write(const struct tbp_run_request *request, struct tbp_run_result *result,
                   struct tbp_error *err);
 /* The same file into a sink. */

@@ -7,6 +7,7 @@
 
 #include "capture/capture_options.h"
 #include "capture/clock.h"
+#include "capture/run_job.h"
 #include "capture/state.h"
 #include "plugin_data/rundir.h"
 
@@ -148,8 +149,13 @@ static void fill_header(struct tbp_session *s) {
     h->full_policy = (uint32_t)s->options.full_policy;
     copy_text(h->hostname, sizeof h->hostname, s->host);
     copy_text(h->logdir, sizeof h->logdir, s->logdir);
-    copy_text(h->run, sizeof h->run, s->session_id);
-    tbp_capture_options_print(&s->options, h->options, sizeof h->options);
+    struct tbp_run_job job = {0};
+    if (s->is_saved)
+        tbp_run_job_find(&job, s->logdir, s->session_id);
+    copy_text(h->run, sizeof h->run, job.run);
+    tbp_run_job_print(&job, h->options, sizeof h->options);
+    size_t n = strlen(h->options);
+    tbp_capture_options_print(&s->options, h->options + n, sizeof h->options - n);
     read_command(h->command, sizeof h->command);
 }
 

@@ -304,10 +304,15 @@ static int make_file(struct tbp_spool *spool, const struct tbp_spool_request *re
     int rc = tbp_spool_folder(request->folder, &folder, err);
     if (rc != TBP_OK)
         return rc;
-    int n = snprintf(spool->folder, sizeof spool->folder, "%s/tbprof-%s", folder, request->session);
-    int m = snprintf(spool->path, sizeof spool->path, "%s/%s", spool->folder, request->file);
-    if (n >= (int)sizeof spool->folder || m >= (int)sizeof spool->path)
-        return tbp_fail(err, TBP_E_USAGE, "spool folder '%.100s…' has too long a name", folder);
+    int n, m;
+    unsigned again = 0;
+    do { /* the same process may have been another program a moment ago, before exec */
+        n = snprintf(spool->folder, sizeof spool->folder,
+                     again ? "%s/tbprof-%s-%u" : "%s/tbprof-%s", folder, request->session, again);
+        m = snprintf(spool->path, sizeof spool->path, "%s/%s", spool->folder, request->file);
+        if (n >= (int)sizeof spool->folder || m >= (int)sizeof spool->path)
+            return tbp_fail(err, TBP_E_USAGE, "spool folder '%.100s…' has too long a name", folder);
+    } while (access(spool->path, F_OK) == 0 && ++again < 100);
     return tbp_spool_file_create(spool->folder, spool->path, &spool->fd, err);
 }
 

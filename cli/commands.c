@@ -13,6 +13,8 @@ const struct tbp_command *const tbp_commands[] = {
     &tbp_command_view,
     &tbp_command_capture,
     &tbp_command_monitor,
+    &tbp_command_run,
+    &tbp_command_recover,
     &tbp_command_tools,
     &tbp_command_backend,
     &tbp_command_completion,

@@ -14,6 +14,8 @@ extern const struct tbp_command tbp_command_doctor;
 extern const struct tbp_command tbp_command_view;
 extern const struct tbp_command tbp_command_capture;
 extern const struct tbp_command tbp_command_monitor;
+extern const struct tbp_command tbp_command_run;
+extern const struct tbp_command tbp_command_recover;
 extern const struct tbp_command tbp_command_tools;
 extern const struct tbp_command tbp_command_backend;
 extern const struct tbp_command tbp_command_completion;

@@ -285,6 +285,13 @@ const struct tbp_spool_header *tbp_collect_header(const struct tbp_collect *c) {
     return &c->recording.head;
 }
 
+bool tbp_collect_is_empty(const struct tbp_collect *c) {
+    for (size_t i = 0; i < c->lines.n; i++)
+        if (c->lines.at[i].kind != TBP_LINE_COUNTERS)
+            return false;
+    return true;
+}
+
 int64_t tbp_collect_start_ns(const struct tbp_collect *c) {
     return c->recording.head.start_realtime_ns + c->emit.base_ps / 1000;
 }

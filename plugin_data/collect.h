@@ -40,6 +40,8 @@ void tbp_collect_free(struct tbp_collect *c); /* NULL is fine */
 
 /* Texts are ended. */
 const struct tbp_spool_header *tbp_collect_header(const struct tbp_collect *c);
+/* Nothing was recorded but counters. */
+bool tbp_collect_is_empty(const struct tbp_collect *c);
 /* When the profile begins and ends, since 1970. */
 int64_t tbp_collect_start_ns(const struct tbp_collect *c);
 int64_t tbp_collect_stop_ns(const struct tbp_collect *c);

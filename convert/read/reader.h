@@ -22,6 +22,7 @@ struct tbp_reader {
 
 extern const struct tbp_reader *const tbp_readers[]; /* readers.c: THE TABLE; NULL-terminated */
 extern const struct tbp_reader tbp_reader_xplane;
+extern const struct tbp_reader tbp_reader_spool;
 
 /* Opens path, detects the format (or takes `from` if not NULL) and reads it into host, which it
  * initialises. On failure the host is released. */

@@ -8,6 +8,7 @@
 
 const struct tbp_reader *const tbp_readers[] = {
     &tbp_reader_xplane,
+    &tbp_reader_spool,
     NULL,
 };
 

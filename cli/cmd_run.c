@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tbprof run: starts a program with the capture runtime loaded into it and its children, hands on
+ * signals and the exit code, and makes runs of what those of them left behind that died.
+ */
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/recover.h"
+#include "plugin_data/rundir.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct run_values {
+    struct tbp_common common;
+    const char *logdir, *run;
+    struct tbp_opt_list options;
+    bool convert, keep;
+};
+
+#define AT(member) offsetof(struct run_values, member)
+static const struct tbp_opt run_options[] = {
+    {"logdir", 'o', TBP_OPT_TEXT, AT(logdir), "DIR", "where the run is written; default: logdir",
+     NULL},
+    {"run", 0, TBP_OPT_TEXT, AT(run), "NAME", "name of the run; default: the time", NULL},
+    {"set", 's', TBP_OPT_LIST, AT(options), "KEY=VALUE",
+     "an option of the recording (host_tracer_level, max_host_bytes, full_policy …); may be "
+     "repeated",
+     NULL},
+    {"convert", 0, TBP_OPT_FLAG, AT(convert), NULL, "also write the pages as JSON", NULL},
+    {"keep", 0, TBP_OPT_FLAG, AT(keep), NULL, "keep the spools of processes that died", NULL},
+    {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
+};
+#undef AT
+
+static const char *const run_examples[] = {
+    "tbprof run -- python train.py --epochs 3",
+    "records it and all processes that it starts into logdir",
+    "tbprof run -o /tmp/log --set host_tracer_level=3 --set full_policy=ring -- ./train",
+    "more detail, but only the last of it",
+    NULL,
+};
+
+struct run {
+    struct tbp_cli *cli;
+    const struct run_values *v;
+    const char *spools; /* folder of this run's spools */
+};
+
+/* ---- what the program sees ---- */
+
+/* The runtime beside this program, as it is built or installed. */
+static const char *find_library(struct tbp_arena *arena) {
+    static const char *const places[] = {"libtbprof.so.1",
+                                         "../lib/libtbprof.so.1",
+                                         "../lib/x86_64-linux-gnu/libtbprof.so.1",
+                                         "../lib/aarch64-linux-gnu/libtbprof.so.1",
+                                         "../lib64/libtbprof.so.1",
+                                         NULL};
+    char self[4096];
+    const char *wish = getenv("TBPROF_LIBRARY");
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (wish && *wish)
+        return wish;
+    self[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    for (size_t i = 0; slash && places[i]; i++) {
+        const char *path = tbp_arena_printf(arena, "%.*s/%s", (int)(slash - self), self, places[i]);
+        if (access(path, R_OK) == 0)
+            return path;
+    }
+    return "libtbprof.so.1"; /* the loader's own path */
+}
+
+static int set(const char *key, const char *value, struct tbp_error *err) {
+    return setenv(key, value, 1) == 0
+               ? TBP_OK
+               : tbp_fail_errno(err, TBP_E_USAGE, "setting %s for the program", key);
+}
+
+/* KEY=VALUE as TBPROF_KEY. */
+static int set_option(struct tbp_arena *arena, const char *text, struct tbp_error *err) {
+    size_t n = strcspn(text, "=");
+    if (n == 0 || !text[n])
+        return tbp_fail(err, TBP_E_USAGE, "'--set %s' is not KEY=VALUE", text);
+    char *key = tbp_arena_printf(arena, "TBPROF_%.*s", (int)n, text);
+    for (char *p = key; *p; p++)
+        *p = *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p;
+    return set(key, text + n + 1, err);
+}
+
+static int set_library(struct run *r, struct tbp_error *err) {
+    struct tbp_arena *arena = r->cli->arena;
+    const char *library = find_library(arena), *before = getenv("LD_PRELOAD");
+    const char *preload = library;
+    if (before && *before)
+        preload = tbp_arena_printf(arena, "%s:%s", library, before);
+    int status = set("LD_PRELOAD", preload, err);
+    const char *nvtx = getenv("NVTX_INJECTION64_PATH");
+    if (nvtx && *nvtx)
+        tbp_cli_warn(r->cli,
+                     "NVTX_INJECTION64_PATH is set already: annotations go to '%s', not into "
+                     "this recording",
+                     nvtx);
+    else if (!status)
+        status = set("NVTX_INJECTION64_PATH", library, err);
+    return status;
+}
+
+static int set_environment(struct run *r, struct tbp_error *err) {
+    const struct run_values *v = r->v;
+    struct tbp_arena *arena = r->cli->arena;
+    char here[4096] = "", name[TBP_RUNDIR_TIME_NAME];
+    const char *logdir = v->logdir ? v->logdir : "logdir";
+    if (*logdir != '/' && !getcwd(here, sizeof here))
+        return tbp_fail_errno(err, TBP_E_IO, "finding the current folder failed");
+    tbp_rundir_time_name(name, time(NULL));
+    if (v->run && !tbp_rundir_is_run_name(tbp_str_c(v->run)))
+        return tbp_fail(err, TBP_E_USAGE, "'%s' cannot be the name of a run", v->run);
+    if (*logdir != '/')
+        logdir = tbp_arena_printf(arena, "%s/%s", here, logdir);
+    int status = set("TBPROF_LOGDIR", logdir, err);
+    if (!status)
+        status = set("TBPROF_SESSION_ID", v->run ? v->run : name, err);
+    if (!status)
+        status = set("TBPROF_AUTOSTART", "1", err);
+    if (!status)
+        status = set("TBPROF_RUN_SHARED", "1", err);
+    if (!status && v->convert)
+        status = set("TBPROF_CONVERT", "1", err);
+    if (!status)
+        status = set("TBPROF_SPOOL_DIR", r->spools, err);
+    for (size_t i = 0; i < v->options.n && !status; i++)
+        status = set_option(arena, v->options.at[i], err);
+    return status ? status : set_library(r, err);
+}
+
+static int make_spools(struct run *r, struct tbp_error *err) {
+    const char *places[] = {getenv("TBPROF_SPOOL_DIR"), getenv("TMPDIR"), "/tmp"};
+    size_t i = 0;
+    while (i < 2 && (!places[i] || !*places[i]))
+        i++;
+    char *folder = tbp_arena_printf(r->cli->arena, "%s/tbprof-run-XXXXXX", places[i]);
+    if (!mkdtemp(folder))
+        return tbp_fail_errno(err, TBP_E_IO, "making a folder like '%s' failed", folder);
+    r->spools = folder;
+    return TBP_OK;
+}
+
+/* ---- the program ---- */
+
+static volatile sig_atomic_t child; /* who gets the signals */
+
+/* What the terminal sends reaches the program by itself. */
+static void pass_on(int sig, siginfo_t *info, void *context) {
+    (void)context;
+    int code = errno;
+    if (info->si_code != SI_KERNEL && child > 0)
+        kill((pid_t)child, sig);
+    errno = code;
+}
+
+static void catch_signals(void) {
+    static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
+    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
+        struct sigaction old;
+        if (sigaction(passed[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(passed[i], &action, NULL);
+    }
+}
+
+static int spawn(char **argv, struct tbp_error *err) {
+    posix_spawnattr_t attributes;
+    sigset_t none, defaults;
+    pid_t pid;
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGXFSZ);
+    sigaddset(&defaults, SIGPIPE);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    int code = posix_spawnp(&pid, argv[0], NULL, &attributes, argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    child = code == 0 ? pid : 0;
+    errno = code;
+    return code == 0 ? TBP_OK
+                     : tbp_fail_errno(err, code == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO,
+                                      "starting '%s' failed", argv[0]);
+}
+
+static int wait_for_child(void) {
+    int state = 0;
+    while (waitpid((pid_t)child, &state, 0) < 0 && errno == EINTR)
+        continue;
+    child = 0;
+    return state;
+}
+
+/* ---- afterwards ---- */
+
+static void recover_left(struct run *r) {
+    struct tbp_spool_paths paths = {0};
+    struct tbp_recover_request request = {NULL, r->v->keep};
+    size_t n_alive = 0;
+    tbp_recover_find(&paths, r->cli->arena, r->spools, NULL);
+    for (size_t i = 0; i < paths.list.n; i++) {
+        struct tbp_recover_result got;
+        char text[1024];
+        tbp_recover_spool(&got, r->cli->arena, paths.list.at[i], &request);
+        n_alive += got.what == TBP_RECOVERED_ALIVE;
+        if (got.what == TBP_RECOVERED)
+            tbp_cli_note(r->cli, "a process died: what it had recorded is in '%s'", got.run);
+        else if (got.what == TBP_RECOVERED_FAILED)
+            tbp_cli_warn(r->cli, "'%s' was not recovered: %s", paths.list.at[i],
+                         tbp_error_text(&got.err, text, sizeof text));
+    }
+    if (n_alive)
+        tbp_cli_note(r->cli, "%zu process%s still recorded; should one die: tbprof recover %s",
+                     n_alive, n_alive == 1 ? " is" : "es are", r->spools);
+    rmdir(r->spools); /* if it is empty */
+    tbp_vec_release(&paths.list);
+}
+
+/* Ends as the program did. */
+static void end_like(int state) {
+    if (WIFSIGNALED(state)) {
+        struct rlimit none = {0, 0};
+        setrlimit(RLIMIT_CORE, &none); /* one core is enough */
+        signal(WTERMSIG(state), SIG_DFL);
+        raise(WTERMSIG(state));
+    }
+    exit(WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state));
+}
+
+static int run_run(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
+                   struct tbp_error *err) {
+    struct run r = {.cli = cli, .v = values};
+    char **argv = TBP_NEW_N(cli->arena, char *, n_args + 1);
+    memcpy(argv, args, n_args * sizeof *argv);
+    int status = make_spools(&r, err);
+    if (status)
+        return status;
+    status = set_environment(&r, err);
+    if (!status) {
+        catch_signals();
+        status = spawn(argv, err);
+    }
+    if (status) {
+        rmdir(r.spools);
+        return status;
+    }
+    int state = wait_for_child();
+    recover_left(&r);
+    end_like(state);
+    return TBP_OK;
+}
+
+const struct tbp_command tbp_command_run = {
+    .name = "run",
+    .args = "-- PROGRAM [ARGUMENT...]",
+    .help = "run a program and record it",
+    .about = "Runs PROGRAM with the capture runtime loaded, so that annotations of tbprof and NVTX "
+             "in it and in the processes that it starts are recorded without a change to its "
+             "code. Signals and the exit code are handed on. What a process had recorded that "
+             "was killed or crashed is recovered when PROGRAM has ended.",
+    .examples = run_examples,
+    .options = run_options,
+    .values_size = sizeof(struct run_values),
+    .min_args = 1,
+    .max_args = SIZE_MAX,
+    .run = run_run,
+};

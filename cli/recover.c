@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See recover.h. The lock of a spool is taken before it is read and kept until it is removed, so
+ * that two recoveries cannot make two runs of it.
+ */
+#include "cli/recover.h"
+
+#include "base/file.h"
+#include "base/guard.h"
+#include "base/sort.h"
+#include "capture/run_out.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_DEPTH = 3 };
+#define SPOOL_SUFFIX  ".tbs"
+#define FOLDER_PREFIX "tbprof-" /* of the folders that the runtime makes */
+
+const char *const tbp_recovered_words[] = {"recovered", "alive", "written before", "empty",
+                                           "failed"};
+
+/* ---- finding ---- */
+
+static int by_text(const void *a, const void *b, void *ctx) {
+    (void)ctx;
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+struct names {
+    TBP_VEC(const char *) list;
+};
+
+/* Entries of the folder, or only those that begin with prefix; false: errno says why. */
+static bool list_folder(struct names *names, struct tbp_arena *arena, const char *folder,
+                        const char *prefix) {
+    DIR *d = opendir(folder);
+    if (!d)
+        return false;
+    for (struct dirent *e; (e = readdir(d));)
+        if (e->d_name[0] != '.' && strncmp(e->d_name, prefix, strlen(prefix)) == 0)
+            *tbp_vec_push(&names->list) = tbp_arena_printf(arena, "%s/%s", folder, e->d_name);
+    closedir(d);
+    tbp_sort(names->list.at, names->list.n, sizeof *names->list.at, by_text, NULL);
+    return true;
+}
+
+/* A folder that is waiting to be looked through. */
+struct place {
+    const char *path, *prefix;
+    unsigned depth;
+};
+struct places {
+    TBP_VEC(struct place) list;
+};
+
+static bool look(struct tbp_spool_paths *paths, struct places *places, struct tbp_arena *arena,
+                 const struct place *at) {
+    struct names names = {0};
+    bool is_read = list_folder(&names, arena, at->path, at->prefix);
+    for (size_t i = 0; i < names.list.n; i++) {
+        const char *path = names.list.at[i];
+        struct stat st;
+        if (lstat(path, &st) != 0)
+            continue;
+        if (S_ISDIR(st.st_mode) && at->depth < MAX_DEPTH)
+            *tbp_vec_push(&places->list) = (struct place){path, "", at->depth + 1};
+        else if (S_ISREG(st.st_mode) && tbp_str_ends(tbp_str_c(path), SPOOL_SUFFIX))
+            *tbp_vec_push(&paths->list) = path;
+    }
+    tbp_vec_release(&names.list);
+    return is_read;
+}
+
+static bool look_below(struct tbp_spool_paths *paths, struct tbp_arena *arena, struct place first) {
+    struct places places = {0};
+    bool is_read = look(paths, &places, arena, &first);
+    int code = errno;
+    for (size_t i = 0; i < places.list.n; i++) {
+        struct place at = places.list.at[i];
+        look(paths, &places, arena, &at);
+    }
+    tbp_vec_release(&places.list);
+    errno = code;
+    return is_read;
+}
+
+int tbp_recover_find(struct tbp_spool_paths *paths, struct tbp_arena *arena, const char *place,
+                     struct tbp_error *err) {
+    struct stat st;
+    if (stat(place, &st) != 0)
+        return tbp_fail_errno(err, errno == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO, "cannot open '%s'",
+                              place);
+    if (!S_ISDIR(st.st_mode))
+        *tbp_vec_push(&paths->list) = place;
+    else if (!look_below(paths, arena, (struct place){place, "", 0}))
+        return tbp_fail_errno(err, TBP_E_IO, "opening folder '%s' failed", place);
+    return TBP_OK;
+}
+
+void tbp_recover_find_default(struct tbp_spool_paths *paths, struct tbp_arena *arena) {
+    const char *places[] = {getenv("TBPROF_SPOOL_DIR"), getenv("TMPDIR"), "/tmp"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        bool is_known = !places[i] || !*places[i];
+        for (size_t k = 0; k < i && !is_known; k++)
+            is_known = places[k] && strcmp(places[k], places[i]) == 0;
+        if (!is_known)
+            look_below(paths, arena, (struct place){places[i], FOLDER_PREFIX, 0});
+    }
+}
+
+/* ---- one spool ---- */
+
+struct recovery {
+    const char *path;
+    const struct tbp_recover_request *request;
+    struct tbp_recover_result *result;
+    struct tbp_arena *arena;
+    struct tbp_input input;
+    int fd;
+};
+
+/* Of the process that records, or of another recovery? */
+static bool is_locked(int fd) {
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_SETLK, &whole) != 0 && (errno == EAGAIN || errno == EACCES);
+}
+
+/* Where locks do not work the process itself is asked for. */
+static bool has_process(const struct tbp_spool_header *h, int fd) {
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    bool has_locks = fcntl(fd, F_OFD_SETLK, &whole) == 0;
+    return !has_locks && h->pid > 0 && (kill(h->pid, 0) == 0 || errno == EPERM);
+}
+
+/* Still the file of that name: another recovery may have been faster. */
+static bool is_there(const char *path, int fd) {
+    struct stat named, open_one;
+    return stat(path, &named) == 0 && fstat(fd, &open_one) == 0 &&
+           named.st_ino == open_one.st_ino && named.st_dev == open_one.st_dev;
+}
+
+static void remove_spool(const struct recovery *r) {
+    if (r->request->is_kept)
+        return;
+    const char *slash = strrchr(r->path, '/');
+    unlink(r->path);
+    if (slash && slash != r->path)
+        rmdir(tbp_arena_printf(r->arena, "%.*s", (int)(slash - r->path), r->path));
+}
+
+static const char *sentence(struct tbp_arena *arena, const struct tbp_spool_header *h) {
+    const char *why = h->state == TBP_SPOOL_RECORDING ? "before recording was stopped"
+                                                      : "before its profile was written";
+    return tbp_arena_printf(arena,
+                            "tbprof: recovered after abnormal termination: process %d ('%.200s') "
+                            "ended %s; the profile holds what had been recorded by then",
+                            h->pid, h->command, why);
+}
+
+static int write_run(struct recovery *r, const struct tbp_spool_header *h, struct tbp_error *err) {
+    const char *logdir = r->request->logdir ? r->request->logdir : h->logdir;
+    struct tbp_run_result got;
+    struct tbp_run_request request = {
+        .spool = {r->input.data, r->input.size},
+        .logdir = logdir,
+        .until_realtime_ns = INT64_MAX,
+        .warning = sentence(r->arena, h),
+    };
+    if (!*logdir)
+        return tbp_fail(err, TBP_E_USAGE,
+                        "the spool names no log directory; say --logdir DIR to write a run there");
+    int status = tbp_run_write(&request, &got, err);
+    if (status)
+        return status;
+    r->result->what = *got.path ? TBP_RECOVERED : TBP_RECOVERED_EMPTY;
+    r->result->run = tbp_arena_printf(r->arena, "%s", got.path);
+    r->result->n_records = got.n_records;
+    r->result->n_events = got.n_events;
+    r->result->size_bytes = got.size_bytes;
+    remove_spool(r);
+    return TBP_OK;
+}
+
+static int recover(void *ctx, struct tbp_error *err) {
+    struct recovery *r = ctx;
+    r->fd = open(r->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (r->fd < 0)
+        return tbp_fail_errno(err, TBP_E_IO, "cannot open '%s'", r->path);
+    if (is_locked(r->fd) || !is_there(r->path, r->fd)) {
+        r->result->what = TBP_RECOVERED_ALIVE;
+        return TBP_OK;
+    }
+    int status = tbp_input_open(&r->input, r->path, err);
+    if (status)
+        return status;
+    struct tbp_spool_header h;
+    if (r->input.size < sizeof h)
+        return tbp_fail(err, TBP_E_TRUNCATED, "'%s' ends inside its header", r->path);
+    memcpy(&h, r->input.data, sizeof h);
+    h.logdir[sizeof h.logdir - 1] = h.command[sizeof h.command - 1] = '\0';
+    if (h.magic != TBP_SPOOL_MAGIC)
+        return tbp_fail(err, TBP_E_FORMAT, "'%s' is not a spool", r->path);
+    if (has_process(&h, r->fd)) {
+        r->result->what = TBP_RECOVERED_ALIVE;
+        return TBP_OK;
+    }
+    if (h.state != TBP_SPOOL_WRITTEN && h.state != TBP_SPOOL_EMPTY)
+        return write_run(r, &h, err);
+    r->result->what = h.state == TBP_SPOOL_WRITTEN ? TBP_RECOVERED_WRITTEN : TBP_RECOVERED_EMPTY;
+    remove_spool(r);
+    return TBP_OK;
+}
+
+void tbp_recover_spool(struct tbp_recover_result *result, struct tbp_arena *arena, const char *path,
+                       const struct tbp_recover_request *request) {
+    struct recovery r = {
+        .path = path, .request = request, .result = result, .arena = arena, .fd = -1};
+    *result = (struct tbp_recover_result){.run = ""};
+    if (tbp_guard_run(recover, &r, &result->err) != TBP_OK)
+        result->what = TBP_RECOVERED_FAILED;
+    tbp_input_release(&r.input);
+    if (r.fd >= 0)
+        close(r.fd);
+}

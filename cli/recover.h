@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Spools that processes left behind which ended while they were recorded: finding them, and making
+ * runs of them. A spool whose process lives is locked and left alone.
+ * Ownership: texts lie in the arena given.
+ */
+#ifndef TBP_CLI_RECOVER_H
+#define TBP_CLI_RECOVER_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "base/vec.h"
+
+struct tbp_spool_paths {
+    TBP_VEC(const char *) list; /* in order of names, folder by folder */
+};
+
+/* Appends the spools at a place: a file, or a folder with spools in it or in folders below. Fails
+ * with TBP_E_NOT_FOUND or TBP_E_IO. */
+int tbp_recover_find(struct tbp_spool_paths *paths, struct tbp_arena *arena, const char *place,
+                     struct tbp_error *err);
+/* The same of the places where spools are if nobody says otherwise. Never fails. */
+void tbp_recover_find_default(struct tbp_spool_paths *paths, struct tbp_arena *arena);
+
+enum tbp_recovered {
+    TBP_RECOVERED,         /* a run was made of it */
+    TBP_RECOVERED_ALIVE,   /* its process lives */
+    TBP_RECOVERED_WRITTEN, /* its run had been written before; removed */
+    TBP_RECOVERED_EMPTY,   /* nothing was recorded; removed */
+    TBP_RECOVERED_FAILED,  /* stays as it is */
+};
+extern const char *const tbp_recovered_words[]; /* by enum tbp_recovered */
+
+struct tbp_recover_request {
+    const char *logdir; /* NULL: what the spool says */
+    bool is_kept;       /* the spool stays */
+};
+struct tbp_recover_result {
+    enum tbp_recovered what;
+    const char *run; /* folder; "" if none was made */
+    uint64_t n_records, n_events, size_bytes;
+    struct tbp_error err; /* of FAILED */
+};
+
+void tbp_recover_spool(struct tbp_recover_result *result, struct tbp_arena *arena, const char *path,
+                       const struct tbp_recover_request *request);
+
+#endif
