@@ -20,7 +20,8 @@ void tbp_rec_emit_begin(struct tbp_rec_emit *e, struct tbp_xspace_out *out) {
 }
 
 void tbp_rec_line_begin(struct tbp_rec_emit *e) {
-    e->last_start_ps = e->last_dur_ps = 0;
+    e->last_start_ps = 0;
+    e->last_dur_ps = INT64_MAX;
     e->begin_hint = e->end_hint = 0;
     e->open.n = e->spans.n = e->annotation_ends.n = 0;
     e->next_span = 0;

@@ -165,7 +165,7 @@ Test(options, config_values_are_of_the_options_kind) {
     expect_fault("semantics: offical\n", "f.yaml:1: ", "did you mean 'official'");
     expect_fault("param:\n- a=1\n- [b]\n", "f.yaml:3: ", "not a list");
     expect_fault("param: [a=1, ~]\n", "f.yaml:1: ", "not nothing");
-    expect_fault("convert: 5\n", "f.yaml:1: ", "mapping of its options");
+    expect_fault("doctor: 5\n", "f.yaml:1: ", "mapping of its options");
     expect_fault("[a]: 1\n", "f.yaml:1: ", "no text");
     expect_fault("config: other.yaml\n", "f.yaml:1: ", "command line only");
 }
