@@ -245,6 +245,8 @@ PyMethodDef tbp_py_annotation_methods[] = {
     TBP_PY_FAST("memory_baseline", memory_baseline,
                 "memory_baseline(allocator, capacity, in_use, peak)"),
     TBP_PY_FAST("thread_name", thread_name, "thread_name(name)"),
+    {"twins", tbp_py_trace_twins, METH_O,
+     "twins(make)\n\nScopes go with make(name); None: no more."},
     TBP_PY_FAST("warn", warn, "warn(text)\n\nA sentence for the reader of the profile."),
     {NULL, NULL, 0, NULL},
 };

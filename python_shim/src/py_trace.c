@@ -20,6 +20,7 @@ enum { FREE_MAX = 64 };
 struct trace {
     PyObject ob_base;
     PyObject *name, *kwargs; /* kwargs may be NULL */
+    PyObject *twin;          /* of an open Scope, if there are twins */
     tbprof_scope scope;      /* 0: not open */
     int is_step;
 };
@@ -27,6 +28,7 @@ struct trace {
 /* Objects of exactly these types that were given back: memory without a reference count. */
 static struct {
     PyTypeObject *trace, *step, *scope;
+    PyObject *make_twin; /* NULL, or what makes another profiler's scope to go with each of ours */
     struct trace *free[FREE_MAX];
     int n_free;
 } types;
@@ -64,8 +66,17 @@ static struct trace *allocate(PyTypeObject *type) {
     return (struct trace *)alloc(type, 0);
 }
 
+/* Scope(name, args), as PyTorch has it: args is one text, or None. */
+static PyObject *arguments_of(PyObject *text) {
+    PyObject *kwargs = text == Py_None ? NULL : PyDict_New();
+    if (kwargs && PyDict_SetItemString(kwargs, "args", text))
+        PyErr_Clear();
+    return kwargs;
+}
+
 static PyObject *trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *name = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : NULL;
+    Py_ssize_t n = PyTuple_Size(args);
+    PyObject *name = n == 1 || (n == 2 && type == types.scope) ? PyTuple_GetItem(args, 0) : NULL;
     if (!name || !PyUnicode_Check(name)) {
         PyErr_SetString(PyExc_TypeError, "one name is needed, a str; the rest are keywords");
         return NULL;
@@ -74,14 +85,22 @@ static PyObject *trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (!t)
         return NULL;
     Py_INCREF(name);
-    Py_XINCREF(kwargs);
     t->name = name;
-    t->kwargs = kwargs;
+    t->kwargs = n == 2 ? arguments_of(PyTuple_GetItem(args, 1)) : kwargs;
+    if (n != 2)
+        Py_XINCREF(kwargs);
+    t->twin = NULL;
     t->scope = 0;
     t->is_step = is_a(type, types.step);
     if (tbp_py_is_on() && !is_a(type, types.scope))
         begin(t);
     return (PyObject *)t;
+}
+
+/* Nothing is left to do, and object's own __init__ takes longer to find that out. */
+static int trace_init(PyObject *self, PyObject *args, PyObject *kwargs) {
+    (void)self, (void)args, (void)kwargs;
+    return 0;
 }
 
 static void trace_dealloc(PyObject *self) {
@@ -90,6 +109,7 @@ static void trace_dealloc(PyObject *self) {
     tbprof_scope_end(t->scope); /* made, but never left */
     Py_DECREF(t->name);
     Py_XDECREF(t->kwargs);
+    Py_XDECREF(t->twin);
     if (is_exact(type) && types.n_free < FREE_MAX) {
         types.free[types.n_free++] = t;
     } else {
@@ -99,9 +119,33 @@ static void trace_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
+static void enter_twin(struct trace *t) {
+    PyObject *twin = PyObject_CallFunctionObjArgs(types.make_twin, t->name, NULL);
+    PyObject *entered = twin ? PyObject_CallMethod(twin, "__enter__", NULL) : NULL;
+    if (entered) {
+        t->twin = twin;
+        Py_DECREF(entered);
+        return;
+    }
+    PyErr_Clear();
+    Py_XDECREF(twin);
+}
+
+static void exit_twin(struct trace *t) {
+    PyObject *twin = t->twin;
+    t->twin = NULL;
+    PyObject *left = PyObject_CallMethod(twin, "__exit__", "OOO", Py_None, Py_None, Py_None);
+    if (!left)
+        PyErr_Clear();
+    Py_XDECREF(left);
+    Py_DECREF(twin);
+}
+
 static PyObject *trace_enter(PyObject *self, PyObject *unused) {
     struct trace *t = (struct trace *)self;
     (void)unused;
+    if (types.make_twin && !t->twin && is_a(Py_TYPE(self), types.scope))
+        enter_twin(t);
     if (!t->scope && tbp_py_is_on())
         begin(t);
     Py_INCREF(self);
@@ -113,6 +157,8 @@ static PyObject *trace_exit(PyObject *self, PyObject *const *args, Py_ssize_t n)
     (void)args, (void)n;
     tbprof_scope_end(t->scope);
     t->scope = 0;
+    if (t->twin)
+        exit_twin(t);
     return tbp_py_none();
 }
 
@@ -167,13 +213,10 @@ static PyMethodDef trace_methods[] = {
 
 static PyTypeObject *make_type(PyObject *module, const char *name, const char *doc) {
     PyType_Slot slots[] = {
-        {Py_tp_new, (void *)trace_new},
-        {Py_tp_dealloc, (void *)trace_dealloc},
-        {Py_tp_repr, (void *)trace_repr},
-        {Py_tp_methods, trace_methods},
-        {Py_tp_call, (void *)trace_call},
-        {Py_tp_doc, (void *)doc},
-        {0, NULL},
+        {Py_tp_new, (void *)trace_new},   {Py_tp_dealloc, (void *)trace_dealloc},
+        {Py_tp_repr, (void *)trace_repr}, {Py_tp_methods, trace_methods},
+        {Py_tp_call, (void *)trace_call}, {Py_tp_doc, (void *)doc},
+        {Py_tp_init, (void *)trace_init}, {0, NULL},
     };
     PyType_Spec spec = {name, sizeof(struct trace), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                         slots};
@@ -187,6 +230,15 @@ static PyTypeObject *make_type(PyObject *module, const char *name, const char *d
     Py_DECREF(type);
     Py_DECREF(type);
     return NULL;
+}
+
+PyObject *tbp_py_trace_twins(PyObject *self, PyObject *make) {
+    (void)self;
+    PyObject *old = types.make_twin;
+    types.make_twin = make == Py_None ? NULL : make;
+    Py_XINCREF(types.make_twin);
+    Py_XDECREF(old);
+    return tbp_py_none();
 }
 
 int tbp_py_trace_add(PyObject *module) {

@@ -35,13 +35,14 @@ static struct {
 } tracer;
 
 /* Open calls of a thread; those beyond DEPTH_MAX are only counted. */
-static __thread struct {
+struct calls {
     unsigned session, depth, n_over;
     struct {
         const void *key;
         tbprof_scope scope;
     } at[DEPTH_MAX];
-} calls;
+};
+static __thread struct calls calls_of_thread;
 
 int tbp_py_tracer_level(void) {
     return tracer.level;
@@ -152,34 +153,47 @@ static inline struct entry *entry_of(const void *key, PyObject *object, int is_c
 /* ---- open calls ---- */
 
 static inline void push(const struct entry *e) {
-    if (__builtin_expect(calls.session != tracer.session, 0)) {
-        calls.session = tracer.session;
-        calls.depth = calls.n_over = 0;
+    struct calls *calls = &calls_of_thread;
+    if (__builtin_expect(calls->session != tracer.session, 0)) {
+        calls->session = tracer.session;
+        calls->depth = calls->n_over = 0;
     }
-    if (__builtin_expect(calls.depth == DEPTH_MAX, 0)) {
-        calls.n_over++;
+    if (__builtin_expect(calls->depth == DEPTH_MAX, 0)) {
+        calls->n_over++;
         tracer.n_too_deep++;
         return;
     }
-    calls.at[calls.depth].key = e->key;
-    calls.at[calls.depth++].scope = tbprof_scope_begin(e->site);
+    calls->at[calls->depth].key = e->key;
+    calls->at[calls->depth++].scope = tbprof_scope_begin(e->site);
+}
+
+/* Closes the call if it is the innermost one, as nearly always; 0: look closer. */
+static inline int pop_innermost(const void *key) {
+    struct calls *calls = &calls_of_thread;
+    unsigned i = calls->depth;
+    if (calls->session != tracer.session || calls->n_over || !i || calls->at[i - 1].key != key)
+        return 0;
+    calls->depth = i - 1;
+    tbprof_scope_end(calls->at[i - 1].scope);
+    return 1;
 }
 
 /* Calls that began before the tracer did are not there: nothing to close. */
-static inline void pop(const void *key) {
-    if (calls.session != tracer.session)
+static void pop(const void *key) {
+    struct calls *calls = &calls_of_thread;
+    if (pop_innermost(key) || calls->session != tracer.session)
         return;
-    if (__builtin_expect(calls.n_over, 0)) {
-        calls.n_over--;
+    if (calls->n_over) {
+        calls->n_over--;
         return;
     }
-    unsigned i = calls.depth;
-    while (i && calls.at[i - 1].key != key)
+    unsigned i = calls->depth;
+    while (i && calls->at[i - 1].key != key)
         i--;
     if (!i)
         return;
-    tbprof_scope_end(calls.at[i - 1].scope);
-    calls.depth = i - 1;
+    tbprof_scope_end(calls->at[i - 1].scope);
+    calls->depth = i - 1;
 }
 
 int tbp_py_tracer_enter_code(PyObject *code) {
@@ -242,7 +256,7 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, Py_ssize_t n) {
 
 static PyObject *on_return(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     (void)self, (void)n;
-    if (!tracer.level)
+    if (!tracer.level || pop_innermost(args[0]))
         return tbp_py_none();
     const struct entry *e = entry_of(args[0], args[0], 1);
     if (e && e->is_wanted)

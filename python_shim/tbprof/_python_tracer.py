@@ -54,7 +54,7 @@ def start(level, exclude):
         _core.warn("Python functions were not traced: the extension module does not load")
         return
     disable = getattr(getattr(sys, "monitoring", None), "DISABLE", None)
-    _core.native.tracer_start(level, (_FOLDER, "<frozen ") + exclude, disable, types.FunctionType, types.MethodType)
+    _core.native.tracer_start(level, (_FOLDER, "<frozen importlib") + exclude, disable, types.FunctionType, types.MethodType)
     problem = _start_monitoring(level) if hasattr(sys, "monitoring") else _start_profile()
     if problem:
         _core.native.tracer_stop()

@@ -10,8 +10,6 @@ import threading
 
 from tbprof import _core
 
-active = 0  # profiles of torch that record now
-
 
 class Ops:
     """One torch profiler, driven by a tbprof.torch.profile."""
@@ -31,14 +29,12 @@ class Ops:
         self.profiler.prepare_trace()
 
     def start(self):
-        global active  # pylint: disable=global-statement
         self.profiler.start_trace()
-        active += 1
+        _core.native.twins(self._module.record_function)
 
     def stop(self):
         """Before our session stops."""
-        global active  # pylint: disable=global-statement
-        active -= 1
+        _core.native.twins(None)
         self.profiler.stop_trace()
         _take_over(self.profiler)
 

@@ -25,8 +25,8 @@ _lock = threading.Lock()
 
 
 class ProfileOptions:
-    """Options as attributes: those of tbprof.start, JAX's among them. What only its own tracers know (
-    advanced_configuration, enable_hlo_proto …) is kept and not used."""
+    """Options as attributes: those of tbprof.start, JAX's among them. What only its own tracers know
+    (advanced_configuration, enable_hlo_proto …) is kept and not used."""
 
     _KNOWN = ("host_tracer_level", "device_tracer_level", "python_tracer_level", "duration_ms", "start_timestamp_ns",
               "session_id", "override_hostname", "raise_error_on_start_failure")
@@ -70,7 +70,9 @@ def start_trace(log_dir, create_perfetto_link=False, create_perfetto_trace=False
     with _lock:
         if _state.is_running:
             raise RuntimeError("Profile has already been started. Only one profile may be run at a time.")
-        options = profiler_options.texts() if hasattr(profiler_options, "texts") else dict(profiler_options or {})
+        if profiler_options is None:
+            profiler_options = ProfileOptions()
+        options = profiler_options.texts() if hasattr(profiler_options, "texts") else dict(profiler_options)
         if create_perfetto_trace or create_perfetto_link:
             options["convert"] = True
         try:

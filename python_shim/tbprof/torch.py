@@ -72,28 +72,9 @@ def _always(_):
     return ProfilerAction.RECORD
 
 
-class record_function(_core.Scope):  # pylint: disable=invalid-name
-    """A scope with a name; also a decorator. Torch's own profiler sees it, too, while it runs beside ours."""
-
-    def __new__(cls, name, args=None):
-        return super().__new__(cls, name, **({"args": args} if args is not None else {}))
-
-    def __init__(self, name, args=None):
-        if not _core.has_extension:
-            super().__init__(name, **({"args": args} if args is not None else {}))
-        self.name, self.args, self._theirs = name, args, None
-
-    def __enter__(self):
-        if _torch_ops.active:
-            self._theirs = sys.modules["torch"].profiler.record_function(self.name, self.args)
-            self._theirs.__enter__()
-        return super().__enter__()
-
-    def __exit__(self, *error):
-        super().__exit__(*error)
-        theirs, self._theirs = self._theirs, None
-        if theirs is not None:
-            theirs.__exit__(*error)
+# A scope with a name, and torch's optional text; also a decorator. Torch's own profiler sees it, too, while it runs
+# beside ours.
+record_function = _core.Scope
 
 
 class _Handler:

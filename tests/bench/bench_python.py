@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What an annotation costs in Python, beside the annotations of JAX, TensorFlow and PyTorch in the same run.
+
+  PYTHONPATH=build/release/python bench_python.py [--count N] [--repeat N] [--json]
+
+Nanoseconds of thread time for one scope, an empty loop taken off, the best of several rounds; `off` with nothing
+recording, `on` with a session of that profiler. Peers that are not installed are left out. The last table is the
+function tracer: a call with tracing over the same call without. Budgets (a quiet machine): begin/end 80 on, `with`
+250 on, 150 off; traced 2.5 times untraced from Python 3.12 on.
+"""
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+import warnings
+
+warnings.simplefilter("ignore")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+import tbprof  # noqa: E402
+from tbprof import _core  # noqa: E402
+import tbprof.torch  # noqa: E402  (the style: imports no torch)
+
+BUDGETS = {"begin/end": (None, 80), "with Trace": (150, 250)}
+
+
+def empty(count):
+    for _ in range(count):
+        pass
+
+
+def begin_end(count, begin=_core.begin, end=_core.end):
+    for _ in range(count):
+        end(begin("scope"))
+
+
+def with_trace(count, Trace=_core.Trace):
+    for _ in range(count):
+        with Trace("scope"):
+            pass
+
+
+def with_arguments(count, Trace=_core.Trace):
+    for _ in range(count):
+        with Trace("scope", rows=3):
+            pass
+
+
+def reused(count, Trace=_core.Trace):
+    scope = Trace("scope")
+    for _ in range(count):
+        with scope:
+            pass
+
+
+def record_function(count, record=tbprof.torch.record_function):
+    for _ in range(count):
+        with record("scope"):
+            pass
+
+
+@tbprof.annotate(name="scope")
+def annotated():
+    pass
+
+
+def decorated(count):
+    for _ in range(count):
+        annotated()
+
+
+def time_of(function, count, repeat):
+    """Best of `repeat` rounds, in ns for one turn of the loop."""
+    best = float("inf")
+    for _ in range(repeat):
+        start = time.thread_time_ns()
+        function(count)
+        best = min(best, time.thread_time_ns() - start)
+    return best / count
+
+
+class Peers:
+    """Other profilers' annotations, where they are installed."""
+
+    def __init__(self):
+        self.rows = []
+        for add in (self._jax, self._tensorflow, self._torch):
+            try:
+                add()
+            except ImportError as e:
+                print(f"left out: {e}", file=sys.stderr)
+
+    def _add(self, name, kind, start, stop, share):
+        def loop(count):
+            for _ in range(count):
+                with kind("scope"):
+                    pass
+        self.rows.append((name, loop, start, stop, share))
+
+    def _jax(self):
+        import jax
+        options = jax.profiler.ProfileOptions()
+        options.python_tracer_level = 0
+        self._add("jax TraceAnnotation", jax.profiler.TraceAnnotation,
+                  lambda d: jax.profiler.start_trace(d, profiler_options=options), jax.profiler.stop_trace, 10)
+
+    def _tensorflow(self):
+        import tensorflow as tf
+        profiler = tf.profiler.experimental
+        self._add("tensorflow Trace", profiler.Trace, profiler.start, lambda: profiler.stop(save=False), 10)
+
+    def _torch(self):
+        import torch
+        running = []
+
+        def start(_):
+            running.append(torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]))
+            running[-1].__enter__()
+        self._add("torch record_function", torch.profiler.record_function, start,
+                  lambda: running.pop().__exit__(None, None, None), 100)
+
+
+def in_session(start, stop, measure):
+    with tempfile.TemporaryDirectory() as folder:
+        start(folder)
+        try:
+            return measure()
+        finally:
+            stop()
+
+
+def ours(count, repeat):
+    floor = time_of(empty, count, repeat)
+    rows = [("begin/end", begin_end), ("with Trace", with_trace), ("with Trace, one argument", with_arguments),
+            ("with a Trace used again", reused), ("with record_function", record_function), ("@annotate", decorated)]
+    off = {name: time_of(f, count, repeat) - floor for name, f in rows}
+    on = {}
+    for name, function in rows:
+        on[name] = in_session(lambda d: tbprof.start(d, full_policy="ring", max_host_bytes="64MiB", rss_period_ms=0),
+                              lambda: tbprof.stop(save=False), lambda f=function: time_of(f, count, repeat)) - floor
+    return {name: (off[name], on[name]) for name, _ in rows}
+
+
+def theirs(count, repeat):
+    results = {}
+    for name, loop, start, stop, share in Peers().rows:
+        n = max(count // share, 1)
+        floor = time_of(empty, n, repeat)
+        off = time_of(loop, n, repeat) - floor
+        on = in_session(start, stop, lambda f=loop, c=n: time_of(f, c, repeat)) - floor
+        results[name] = (off, on)
+    return results
+
+
+def leaf(x):
+    return x
+
+
+def work(x):
+    total = 0
+    for i in range(10):
+        total += i * x
+    return total
+
+
+def calls(function):
+    def loop(count):
+        for _ in range(count):
+            function(1)
+    return loop
+
+
+def tracer(count, repeat):
+    """(untraced, traced, traced / untraced) of a call that does nothing, and of one that does a little."""
+    results = {}
+    for name, function in (("empty call", leaf), ("call of ten turns", work)):
+        bare = time_of(calls(function), count, repeat)
+        traced = in_session(
+            lambda d: tbprof.start(d, python_tracer_level=1, full_policy="ring", max_host_bytes="64MiB",
+                                   rss_period_ms=0),
+            lambda: tbprof.stop(save=False), lambda f=function: time_of(calls(f), count, repeat))
+        results[name] = (bare, traced, traced / bare)
+    return results
+
+
+def clock_read(count, repeat):
+    """One read of the runtime's clock costs less than this: Python's call of the system's clock."""
+    def loop(n, read=time.perf_counter_ns):
+        for _ in range(n):
+            read()
+    return time_of(loop, count, repeat) - time_of(empty, count, repeat)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=200000)
+    parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--no-peers", action="store_true")
+    args = parser.parse_args()
+    results = {"python": sys.version.split()[0], "clock": clock_read(args.count, args.repeat),
+               "ours": ours(args.count, args.repeat), "tracer": tracer(args.count, args.repeat),
+               "theirs": {} if args.no_peers else theirs(args.count, args.repeat)}
+    if args.json:
+        print(json.dumps(results, indent=1))
+        return
+    print(f"Python {results['python']}; perf_counter_ns {results['clock']:.0f} ns")
+    print(f"{'':28}{'off':>8}{'on':>8}   budget")
+    for name, (off, on) in {**results["ours"], **results["theirs"]}.items():
+        low, high = BUDGETS.get(name, (None, None))
+        budget = " ".join(f"{word} {b}" for word, b in (("off", low), ("on", high)) if b)
+        print(f"{name:28}{off:8.0f}{on:8.0f}   {budget}")
+    fastest = min((on for _, on in results["theirs"].values()), default=None)
+    if fastest:
+        print(f"with Trace / fastest of the others, on: {results['ours']['with Trace'][1] / fastest:.2f}")
+    print(f"{'':28}{'bare':>8}{'traced':>8}{'ratio':>8}")
+    for name, (bare, traced, ratio) in results["tracer"].items():
+        print(f"{name:28}{bare:8.0f}{traced:8.0f}{ratio:8.2f}")
+
+
+if __name__ == "__main__":
+    main()

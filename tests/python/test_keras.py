@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The callback for Keras, driven by a stand-in for Keras's training loop: the same hooks in the same order."""
+import os
+import subprocess
+import sys
+import time
+import unittest
+import warnings
+
+import recorded
+import tbprof
+import tbprof.keras
+import tbprof.torch
+from tbprof import _core
+
+
+class Integer:
+    """Like numpy's integers: no int, but usable as one."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __index__(self):
+        return self.value
+
+
+class Model:
+    """What Keras's fit does with callbacks and a train function."""
+
+    def __init__(self, batches=6, work=0.002, fails_at=None):
+        self.batches, self.work, self.fails_at = batches, work, fails_at
+        self.train_function = self._train
+        self.seen, self.stop_training = 0, False
+
+    def _train(self, batch):
+        end = time.perf_counter() + self.work
+        while time.perf_counter() < end:
+            pass
+        self.seen += 1
+        if self.seen == self.fails_at:
+            raise ArithmeticError("of the program")
+        return {"loss": 0.0}
+
+    def fit(self, callback, epochs=1, validation=False):
+        callback.set_params({"epochs": epochs})
+        callback.set_model(self)
+        callback.on_train_begin()
+        for epoch in range(epochs):
+            callback.on_epoch_begin(epoch)
+            for batch in range(self.batches):
+                callback.on_train_batch_begin(batch)
+                logs = self.train_function(batch)
+                callback.on_train_batch_end(batch, logs)
+            if validation:
+                callback.on_test_begin()
+                for batch in range(2):
+                    callback.on_test_batch_begin(batch)
+                    callback.on_test_batch_end(batch)
+                callback.on_test_end()
+            callback.on_epoch_end(epoch)
+        callback.on_train_end()
+
+
+class ProfileBatch(recorded.Case):
+    """The cases of Keras's own callback: which batches make a session."""
+
+    def sessions(self, argument, batches=6, epochs=1, fits=1):
+        callback = tbprof.keras.ProfilerCallback(self.logdir, argument)
+        for _ in range(fits):
+            Model(batches).fit(callback, epochs)
+        found = []
+        for run in recorded.runs(os.path.join(self.logdir, "train")):
+            numbers = [int(e["args"]["step_num"]) for e in recorded.steps(run)]
+            found.append([numbers[0], numbers[-1]])
+            self.assertEqual(numbers, list(range(numbers[0], numbers[-1] + 1)))
+        return found
+
+    def test_batches_of_each_argument(self):
+        for argument, expected in ((2, [[2, 2]]), (True, [[1, 1]]), ("2,4", [[2, 4]]), ((2, 4), [[2, 4]]),
+                                   ([2, 4], [[2, 4]]), ((4, 20), [[4, 6]]), (Integer(2), [[2, 2]]),
+                                   ((Integer(2), 3), [[2, 3]]), (" 2 , 3 ", [[2, 3]])):
+            with self.subTest(argument=argument):
+                self.setUp()
+                self.assertEqual(self.sessions(argument), expected)
+                self.assertEqual(self.told(), [])
+
+    def test_zero_is_off(self):
+        for argument in (0, False, (0, 0), "0,0"):
+            self.assertEqual(self.sessions(argument), [])
+        self.assertEqual(self.told(), [])
+
+    def test_two_epochs_count_on(self):
+        self.assertEqual(self.sessions((6, 9), batches=4, epochs=2), [[6, 8]])
+
+    def test_two_fits_in_one_second_are_two_runs(self):
+        self.assertEqual(self.sessions((2, 3), fits=2), [[2, 3], [2, 3]])
+
+    def test_refused(self):
+        for argument in ("5", (5, 3), -1, 2.0, (1, 2, 3), "a,b", None, (2.0, 3), "2,4,6", "4,2"):
+            with self.subTest(argument=argument), self.assertRaises(ValueError):
+                tbprof.keras.ProfilerCallback(self.logdir, argument)
+
+    def test_from_zero_is_told_and_begins_with_one(self):
+        self.assertEqual(self.sessions("0,3"), [[1, 3]])
+        self.assertEqual(len(self.told()), 1)
+        self.assertIn("batches count from 1", self.told()[0])
+
+    def test_batches_that_never_come_are_told_with_figures(self):
+        self.assertEqual(self.sessions((9, 12)), [])
+        self.assertEqual(len(self.told()), 1)
+        self.assertIn("9-12", self.told()[0])
+        self.assertIn("6 batches", self.told()[0])
+
+    def test_a_schedule(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            schedule = tbprof.torch.schedule(wait=1, warmup=0, active=2, repeat=2)
+        self.assertEqual(self.sessions(schedule, batches=8), [[2, 3], [5, 6]])
+
+    def test_no_subfolder(self):
+        Model().fit(tbprof.keras.ProfilerCallback(self.logdir, 2, train_subdir=False))
+        self.run_of()
+
+
+class Recording(recorded.Case):
+    def fit(self, model, **arguments):
+        callback = tbprof.keras.ProfilerCallback(self.logdir, (2, 5), train_subdir=False, **arguments)
+        model.fit(callback, validation=True)
+        return self.run_of()
+
+    def test_steps_last_from_begin_to_begin_and_hold_the_step_function(self):
+        run = self.fit(Model(work=0.005))
+        steps = recorded.steps(run)
+        self.assertEqual(recorded.step_names(run), [f"train {i}" for i in range(2, 6)])
+        for before, after in zip(steps, steps[1:]):
+            self.assertAlmostEqual(before["ts"] + before["dur"], after["ts"], delta=500)
+        inner = recorded.named(run, "step function")
+        self.assertEqual(len(inner), 4)
+        self.assertTrue(all(5000 <= e["dur"] < 100000 for e in inner), inner)
+
+    def test_epochs_and_validation_are_scopes(self):
+        callback = tbprof.keras.ProfilerCallback(self.logdir, (1, 20), train_subdir=False)
+        Model(batches=3).fit(callback, epochs=2, validation=True)
+        names = [e["name"] for e in recorded.events(self.run_of())]
+        self.assertEqual((names.count("validation"), names.count("validation batch")), (2, 4))
+        self.assertEqual((names.count("epoch 0"), names.count("epoch 1")), (1, 1))
+
+    def test_the_train_function_is_given_back(self):
+        model = Model()
+        original = model.train_function
+        self.fit(model)
+        self.assertEqual(model.train_function, original)
+
+    def test_a_new_train_function_stays(self):
+        model = Model()
+        callback = tbprof.keras.ProfilerCallback(self.logdir, (1, 2))
+        callback.set_model(model)
+        callback.on_train_begin()
+        callback.on_train_batch_begin(0)
+        model.train_function = new = lambda batch: None
+        callback.on_train_end()
+        self.assertIs(model.train_function, new)
+
+    def test_hooks_that_do_nothing_say_so(self):
+        callback = tbprof.keras.ProfilerCallback(self.logdir)
+        for hook in ("on_batch_end", "on_train_batch_end", "on_test_batch_end", "on_predict_batch_end"):
+            self.assertTrue(getattr(callback, hook)._is_default)
+
+
+class Trouble(recorded.Case):
+    """A callback never breaks training."""
+
+    def test_a_session_that_runs_already_is_one_warning(self):
+        tbprof.start(self.logdir)
+        model = Model()
+        model.fit(tbprof.keras.ProfilerCallback(self.logdir + "2", 2))
+        self.assertEqual(model.seen, 6)
+        self.assertEqual(len(self.told()), 1)
+        self.assertTrue(tbprof.is_active())
+        tbprof.stop(save=False)
+
+    def test_a_stop_that_fails_is_one_warning(self):
+        model = Model()
+        callback = tbprof.keras.ProfilerCallback(self.logdir, (2, 3))
+        original = _core.stop
+        self.addCleanup(setattr, _core, "stop", original)
+
+        def stop(*_):
+            original(save=False)
+            raise OSError("no space left")
+        _core.stop = stop
+        model.fit(callback)
+        self.assertEqual((model.seen, len(self.told())), (6, 1))
+        self.assertIn("no space left", self.told()[0])
+        _core.stop = original
+        model.fit(callback)  # the next fit is profiled
+        self.run_of(os.path.join(self.logdir, "train"))
+
+    def test_warnings_that_are_errors_do_not_break_it(self):
+        model = Model()
+        with warnings.catch_warnings(), self.assertLogs("tbprof", "WARNING"):
+            warnings.simplefilter("error")
+            model.fit(tbprof.keras.ProfilerCallback(self.logdir, (9, 12)))
+        self.assertEqual(model.seen, 6)
+
+    def test_the_programs_own_exception_is_what_arrives(self):
+        callback = tbprof.keras.ProfilerCallback(self.logdir, (2, 5))
+        model = Model(fails_at=3)
+        with self.assertRaisesRegex(ArithmeticError, "of the program"):
+            model.fit(callback)
+        self.assertTrue(tbprof.is_active())
+        Model().fit(callback)  # the profile of the broken fit is saved, then this one's
+        self.assertEqual(len(recorded.runs(os.path.join(self.logdir, "train"))), 2)
+        self.assertEqual(len(self.told()), 1)
+
+    def test_a_broken_fit_is_saved_when_the_program_ends(self):
+        script = (f"import sys; sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})\n"
+                  "import test_keras, tbprof.keras\n"
+                  f"test_keras.Model(fails_at=3).fit(tbprof.keras.ProfilerCallback({self.logdir!r}, (2, 5)))")
+        result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        self.assertIn("ArithmeticError: of the program", result.stderr)
+        run = self.run_of(os.path.join(self.logdir, "train"))
+        self.assertEqual(len(recorded.steps(run)), 2)
+
+    def test_an_unwritable_folder(self):
+        with open(self.logdir, "w", encoding="ascii"):
+            pass
+        model = Model()
+        model.fit(tbprof.keras.ProfilerCallback(self.logdir, (2, 3)))
+        self.assertEqual((model.seen, len(self.told())), (6, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()

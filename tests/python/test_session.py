@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions: starts and stops, the styles of TensorFlow and JAX, forks, timed data, the stand-in for the extension."""
+import os
+import subprocess
+import sys
+import time
+import types
+import unittest
+from unittest import mock
+
+import recorded
+import tbprof
+import tbprof.jax
+import tbprof.tf
+from tbprof import errors
+
+
+class Sessions(recorded.Case):
+    def test_every_start_and_stop_is_a_run_of_its_own(self):
+        for _ in range(3):  # within one second
+            tbprof.start(self.logdir)
+            with tbprof.Trace("work"):
+                time.sleep(0.01)
+            tbprof.stop()
+        tbprof.start(self.logdir)
+        tbprof.stop()
+        found = recorded.runs(self.logdir)
+        self.assertEqual(len(found), 4)
+        self.assertEqual([len(recorded.named(run, "work")) for run in found], [1, 1, 1, 0])
+        self.assertEqual(tbprof.last_run(), found[-1])
+
+    def test_a_second_start_is_refused_and_the_first_goes_on(self):
+        tbprof.start(self.logdir)
+        with self.assertRaises(errors.AlreadyExistsError) as refusal:
+            tbprof.start(self.logdir + "2")
+        self.assertEqual(refusal.exception.code, 6)
+        with tbprof.Trace("work"):
+            pass
+        tbprof.stop()
+        self.assertEqual(len(recorded.named(self.run_of(), "work")), 1)
+        self.assertFalse(os.path.exists(self.logdir + "2"))
+
+    def test_stop_without_start(self):
+        with self.assertRaises(errors.UnavailableError):
+            tbprof.stop()
+
+    def test_unknown_options_name_the_nearest_one(self):
+        with self.assertRaisesRegex(errors.InvalidArgumentError, "max_host_bytes"):
+            tbprof.start(self.logdir, max_host_byte=1)
+        tbprof.start(self.logdir, max_host_bytes="64MiB", follow_fork=False, session_id=None)
+        tbprof.stop(save=False)
+        self.assertFalse(os.path.exists(self.logdir))
+
+    def test_a_child_changes_nothing(self):
+        tbprof.start(self.logdir)
+        with tbprof.Trace("before"):
+            pass
+        child = os.fork()
+        if not child:
+            with tbprof.Trace("in child"):
+                pass
+            os._exit(0)
+        os.waitpid(child, 0)
+        with tbprof.Trace("after"):
+            pass
+        tbprof.stop()
+        names = {e["name"] for e in recorded.events(self.run_of())}
+        self.assertLessEqual({"before", "after"}, names)
+        self.assertNotIn("in child", names)
+
+    def test_a_folder_that_cannot_be_written_is_an_error_and_the_next_session_works(self):
+        with open(self.logdir, "w", encoding="ascii"):
+            pass
+        with self.assertRaises(errors.Error):
+            tbprof.start(self.logdir)
+            tbprof.stop()
+        os.remove(self.logdir)
+        tbprof.start(self.logdir)
+        tbprof.stop()
+        self.run_of()
+
+    def test_pause_snapshot_and_collect(self):
+        tbprof.start(self.logdir)
+        with tbprof.Trace("first"):
+            pass
+        tbprof.snapshot("first")
+        tbprof.pause()
+        with tbprof.Trace("paused"):
+            pass
+        tbprof.resume()
+        with tbprof.Trace("second"):
+            pass
+        self.assertIn(b"second", tbprof.collect())
+        tbprof.stop()
+        first = next(run for run in recorded.runs(self.logdir) if run.endswith("first"))
+        self.assertEqual(len(recorded.named(first, "first")), 1)
+        for run in recorded.runs(self.logdir):
+            self.assertEqual(recorded.named(run, "paused"), [])
+
+    def test_stats_count(self):
+        tbprof.start(self.logdir)
+        with tbprof.Trace("x"):
+            pass
+        self.assertGreaterEqual(tbprof.stats()["records"], 2)
+        tbprof.stop(save=False)
+
+    def test_importing_the_package_loads_neither_runtime_nor_frameworks(self):
+        script = ("import sys, tbprof, tbprof.errors\nassert 'tbprof._core' not in sys.modules\n"
+                  "import tbprof.keras, tbprof.tf, tbprof.jax, tbprof.torch, tbprof.data\n"
+                  "print([m for m in ('numpy', 'tensorflow', 'keras', 'jax', 'torch') if m in sys.modules])")
+        result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        self.assertEqual((result.stdout, result.stderr), ("[]\n", ""))
+
+
+class TensorFlowStyle(recorded.Case):
+    def test_start_stop_profile_and_trace(self):
+        options = tbprof.tf.ProfilerOptions(host_tracer_level=3)
+        self.assertEqual(tuple(options), (3, 0, 1, None))
+        with tbprof.tf.Profile(self.logdir, options):
+            with tbprof.tf.Trace("train", step_num=1, _r=1):
+                pass
+        self.assertEqual(recorded.step_names(self.run_of()), ["train 1"])
+
+    def test_refusals(self):
+        with self.assertRaisesRegex(errors.UnavailableError, "No profiler is running"):
+            tbprof.tf.stop()
+        tbprof.tf.start(self.logdir)
+        with self.assertRaisesRegex(errors.AlreadyExistsError, "Another profiler is running"):
+            tbprof.tf.start(self.logdir)
+        tbprof.tf.stop(save=False)
+
+    def test_refusals_are_tensorflows_too(self):
+        class OpError(Exception):
+            def __init__(self, node_def, op, message):
+                super().__init__(node_def, op, message)
+                self.message = message
+
+            def __str__(self):
+                return self.message
+        tensorflow = types.SimpleNamespace(errors=types.SimpleNamespace(UnavailableError=OpError))
+        with mock.patch.dict(sys.modules, tensorflow=tensorflow):
+            with self.assertRaises(OpError) as refusal:
+                tbprof.tf.stop()
+        self.assertIsInstance(refusal.exception, errors.UnavailableError)
+        self.assertIn("No profiler is running", str(refusal.exception))
+
+    def test_profile_saves_and_never_hides_the_exception(self):
+        with self.assertRaises(ZeroDivisionError), tbprof.tf.Profile(self.logdir):
+            1 / 0  # pylint: disable=pointless-statement
+        self.run_of()
+        with self.assertRaises(ZeroDivisionError), tbprof.tf.Profile(self.logdir):
+            tbprof.stop()
+            1 / 0  # pylint: disable=pointless-statement
+        self.assertEqual(len(self.told()), 1)
+
+    def test_warm_up_saves_nothing(self):
+        tbprof.tf.warmup()
+        tbprof.tf.start("")
+        tbprof.tf.stop()
+        self.assertFalse(os.path.exists(self.logdir))
+
+    def test_trace_wrapper(self):
+        @tbprof.tf.trace_wrapper
+        def plain():
+            return 1
+
+        @tbprof.tf.trace_wrapper("other", a=2)
+        def other():
+            return 2
+        with tbprof.tf.Profile(self.logdir):
+            self.assertEqual((plain(), other()), (1, 2))
+        self.assertEqual(len(recorded.named(self.run_of(), "other")), 1)
+
+
+class JaxStyle(recorded.Case):
+    def test_trace_and_annotations(self):
+        @tbprof.jax.annotate_function
+        def function():
+            return 1
+        with tbprof.jax.trace(self.logdir):
+            for step in range(3):
+                with tbprof.jax.StepTraceAnnotation("train", step_num=step), tbprof.jax.TraceAnnotation("inside", k=1):
+                    function()
+        run = self.run_of()
+        self.assertEqual(recorded.step_names(run), ["train 0", "train 1", "train 2"])
+        self.assertEqual(len(recorded.named(run, "inside")), 3)
+
+    def test_refusals(self):
+        with self.assertRaisesRegex(RuntimeError, "No profile started"):
+            tbprof.jax.stop_trace()
+        tbprof.jax.start_trace(self.logdir)
+        with self.assertRaisesRegex(RuntimeError, "Profile has already been started"):
+            tbprof.jax.start_trace(self.logdir)
+        tbprof.jax.stop_trace()
+        self.run_of()
+
+    def test_a_failed_stop_leaves_the_next_trace_possible(self):
+        tbprof.jax.start_trace(self.logdir)
+        tbprof.stop(save=False)
+        with self.assertRaises(RuntimeError):
+            tbprof.jax.stop_trace()
+        with tbprof.jax.trace(self.logdir):
+            pass
+        self.run_of()
+
+    def test_python_functions_are_traced_as_jax_does_unless_told_otherwise(self):
+        def traced_function():
+            return 1
+        for level, expected in ((None, 1), (0, 0)):
+            options = None
+            if level is not None:
+                options = tbprof.jax.ProfileOptions()
+                options.python_tracer_level = level
+            with tbprof.jax.trace(f"{self.logdir}{level}", profiler_options=options):
+                traced_function()
+            found = [e for e in recorded.events(self.run_of(f"{self.logdir}{level}")) if "traced_function" in e["name"]]
+            self.assertEqual(len(found), expected)
+
+
+class Data(recorded.Case):
+    def test_waiting_inside_a_step_is_input_and_everything_else_is_not(self):
+        def slow():
+            for i in range(8):
+                time.sleep(0.01)
+                yield i
+        tbprof.start(self.logdir)
+        loader = tbprof.data.timed(slow(), "reader", "preprocessing")
+        for step in range(8):
+            with tbprof.StepTrace("train", step_num=step):
+                self.assertEqual(next(loader), step)
+                end = time.perf_counter() + 0.005
+                while time.perf_counter() < end:
+                    pass
+        tbprof.stop()
+        overview = recorded.page("overview_page", self.run_of(), "--semantics", "official")
+        verdicts = [t["p"]["input_conclusion"] for t in overview if "input_conclusion" in t.get("p", {})]
+        self.assertIn("HIGHLY input-bound", verdicts[0])
+        rows = [row["c"] for t in recorded.page("input_pipeline_analyzer", self.run_of(), "--semantics", "official")
+                if t.get("cols") and t["cols"][0]["id"] == "opName" for row in t["rows"]]
+        self.assertEqual([(r[0]["v"], r[1]["v"], r[6]["v"]) for r in rows],
+                         [("IteratorGetNext reader", 8, "Preprocessing")])
+
+    def test_passes_on_what_the_object_can_do(self):
+        values = tbprof.data.timed([3, 1, 2])
+        self.assertEqual((len(values), list(values), list(values), values.index(1)), (3, [3, 1, 2], [3, 1, 2], 1))
+        self.assertRaises(ValueError, tbprof.data.timed, [], category="nonsense")
+
+
+class StandIn(recorded.Case):
+    """Without the extension module: one warning, and either ctypes or nothing."""
+
+    def script(self, body, **environment):
+        code = "import sys\nsys.modules['tbprof._tbprof'] = None\n" + body
+        return subprocess.run([sys.executable, "-W", "always", "-c", code], capture_output=True, text=True,
+                              env=dict(os.environ, **environment))
+
+    def test_records_through_ctypes(self):
+        library = os.path.join(os.path.dirname(recorded.TBPROF), "libtbprof.so")
+        result = self.script(f"import tbprof\ntbprof.start({self.logdir!r})\n"
+                             "for i in range(3):\n  with tbprof.StepTrace('train', step_num=i, word='w'): pass\n"
+                             "tbprof.counter('c', 1)\ntbprof.stop()\nprint(tbprof.stats()['records'] > 3)",
+                             TBPROF_LIBRARY=library)
+        self.assertEqual(result.stdout, "True\n", result.stderr)
+        self.assertEqual(result.stderr.count("Warning"), 1, result.stderr)
+        self.assertEqual(recorded.step_names(self.run_of()), ["train 0", "train 1", "train 2"])
+
+    def test_does_nothing_without_the_library(self):
+        result = self.script("import tbprof, tbprof.keras, tbprof.torch, tbprof.jax\n"
+                             "from tbprof import _fallback\n_fallback._library = None\n"
+                             "with tbprof.Trace('x', a=1) as t: t.set_metadata(b=2)\n"
+                             "try: tbprof.start('/nowhere')\n"
+                             "except tbprof.errors.UnavailableError as e: print('refused')")
+        self.assertEqual(result.stdout, "refused\n", result.stderr)
+        self.assertEqual(result.stderr.count("Warning"), 1, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
