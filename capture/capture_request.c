@@ -23,6 +23,19 @@ bool tbp_capture_is_name(struct tbp_str name) {
     return true;
 }
 
+bool tbp_capture_has_zero(struct tbp_str message) {
+    enum { FIRST_NAME = 5, LAST_NAME = 7 }; /* repository_root, session_id, host_name */
+    struct tbp_wire w = tbp_wire_of(message.p, message.n);
+    struct tbp_wire_field f;
+    while (tbp_wire_next(&w, &f) == 1) {
+        struct tbp_str text = tbp_wire_str(f.bytes);
+        if (f.type == TBP_WIRE_BYTES && f.number >= FIRST_NAME && f.number <= LAST_NAME &&
+            tbp_str_find(text, '\0') < text.n)
+            return true;
+    }
+    return false;
+}
+
 /* A small message can make protobuf-c allocate many times its size: there is an end to it. */
 static void *arena_alloc(void *ctx, size_t size) {
     struct tbp_arena *arena = ctx;

@@ -31,6 +31,10 @@ struct tbp_capture_request {
  * most 128 bytes. */
 bool tbp_capture_is_name(struct tbp_str name);
 
+/* Texts of a message end at a zero byte for protobuf-c; those that do not end there are no texts
+ * that we want. Looks at the fields of the message itself. */
+bool tbp_capture_has_zero(struct tbp_str message);
+
 /* protobuf-c's allocator over an arena; every message of a request is unpacked with it. */
 ProtobufCAllocator tbp_capture_allocator(struct tbp_arena *arena);
 

@@ -100,7 +100,7 @@ static bool read_profile(struct call *c, struct tbp_capture_job *job, bool needs
     struct tbp_str m = c->grpc->message;
     const Tbp__Rpc__ProfileRequest *request =
         tbp__rpc__profile_request__unpack(&allocator, m.n, (const uint8_t *)m.p);
-    if (!request) {
+    if (!request || tbp_capture_has_zero(m)) {
         refuse_message(c);
         return false;
     }

@@ -6,6 +6,7 @@
 #include "capture/h2_session.h"
 
 #include "base/arena.h"
+#include "capture/h2_acks.h"
 #include "capture/h2_plain.h"
 
 #include <inttypes.h>
@@ -20,6 +21,7 @@ struct tbp_h2 {
     void *ctx;
     bool is_server;
     uint64_t resets;
+    struct tbp_h2_acks acks;         /* servers */
     uint8_t plain[TBP_H2_PLAIN_MAX]; /* servers: the header block that goes out */
 };
 
@@ -172,6 +174,7 @@ int tbp_h2_new(struct tbp_h2 **out, bool is_server, const struct tbp_h2_handler 
     tbp_arena_init(&arena);
     struct tbp_h2 *h = TBP_NEW(&arena, struct tbp_h2);
     *h = (struct tbp_h2){.arena = arena, .handler = handler, .ctx = ctx, .is_server = is_server};
+    h->acks = (struct tbp_h2_acks){.preface_left = NGHTTP2_CLIENT_MAGIC_LEN, .n_allowed = 1};
     int code = make_session(h);
     if (code == 0)
         code = first_settings(h);
@@ -191,11 +194,22 @@ void tbp_h2_free(struct tbp_h2 *h) {
     tbp_arena_release(&arena);
 }
 
-int tbp_h2_input(struct tbp_h2 *h, const uint8_t *p, size_t n, struct tbp_error *err) {
+static int input(struct tbp_h2 *h, const uint8_t *p, size_t n, struct tbp_error *err) {
     ssize_t taken = nghttp2_session_mem_recv(h->session, p, n);
     if (taken < 0)
         return nghttp2_failure(err, "reading HTTP/2", (int)taken);
     return TBP_OK;
+}
+
+int tbp_h2_input(struct tbp_h2 *h, const uint8_t *p, size_t n, struct tbp_error *err) {
+    const uint8_t *piece;
+    size_t size;
+    int status = TBP_OK;
+    if (!h->is_server)
+        return input(h, p, n, err);
+    while (!status && (size = tbp_h2_acks_next(&h->acks, &p, &n, &piece)))
+        status = input(h, piece, size, err);
+    return status;
 }
 
 int tbp_h2_output(struct tbp_h2 *h, const uint8_t **p, size_t *n, struct tbp_error *err) {

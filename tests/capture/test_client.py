@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tbprof capture and tbprof monitor against servers of every mood: several at a time, idle, in trouble, away, on
+sockets of the file system. Environment: STAND_IN, TRAIN_SERVER, TBPROF."""
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from test_server import STAND_IN, TBPROF, Server
+
+TRAIN = os.environ.get("TRAIN_SERVER", os.path.join(os.path.dirname(STAND_IN), "train_server"))
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.tmp = tempfile.mkdtemp(prefix="tbprof-client-")
+        self.addCleanup(shutil.rmtree, self.tmp, ignore_errors=True)
+        self.logdir = os.path.join(self.tmp, "logs")
+
+    def serve(self, *options):
+        server = Server(*options)
+        self.addCleanup(server.stop)
+        return f"127.0.0.1:{server.port}"
+
+    def capture(self, addresses, *args, code=0, env=None, duration=100):
+        r = subprocess.run([TBPROF, "capture", "--service_addr", addresses, "--logdir", self.logdir, "--duration_ms",
+                            str(duration), *args], capture_output=True, text=True, timeout=100,
+                           env=dict(os.environ, **(env or {})))
+        self.assertEqual(r.returncode, code, r.stderr)
+        return r
+
+    def ask(self, addresses, *args, **kw):
+        r = self.capture(addresses, "--json", *args, **kw)
+        return json.loads(r.stdout)
+
+    def files(self):
+        return sorted(os.path.relpath(os.path.join(b, f), self.logdir) for b, _, fs in os.walk(self.logdir)
+                      for f in fs)
+
+
+class Moods(Case):
+    def test_saves_a_run_with_its_marker(self):
+        a = self.serve()
+        out = self.ask(a)
+        self.assertEqual(out["saved"], 1)
+        host = out["hosts"][0]
+        self.assertEqual((host["result"], host["events"], host["steps"], host["attempts"]), ("saved", 1, 1, 1))
+        self.assertLess(abs(host["clock_offset_ns"]), 50_000_000)
+        run = f"plugins/profile/{out['run']}/{a.replace(':', '_')}.xplane.pb"
+        files = self.files()
+        self.assertIn(run, files)
+        self.assertRegex(" ".join(files), r"events\.out\.tfevents\.\d+\..*\.profile-empty")
+        self.assertEqual(len(files), 2)
+
+    def test_two_workers_land_in_one_run(self):
+        a, b = self.serve(), self.serve()
+        out = self.ask(f"{a},{b}", "--session_id", "both", "--delay_ms", "200")
+        self.assertEqual((out["saved"], out["run"]), (2, "both"))
+        self.assertEqual(len([f for f in self.files() if f.startswith("plugins/profile/both/")]), 2)
+
+    def test_says_who_is_away_idle_or_in_trouble(self):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            away = f"127.0.0.1:{s.getsockname()[1]}"
+        cases = {
+            away: ("unreachable", "not reachable", "Connection refused"),
+            self.serve("bytes=0"): ("idle", "reachable, but nothing happened", ""),
+            self.serve("start=13"): ("refused", "INTERNAL", "as the test wants it"),
+            self.serve("bytes=0", "error=CUPTI: error 35"): ("refused", "its profiler reports", "CUPTI: error 35"),
+        }
+        for address, (result, text, more) in cases.items():
+            out = self.ask(address, code=2 if result == "unreachable" else 1)
+            host = out["hosts"][0]
+            self.assertEqual((host["result"], out["folder"]), (result, None))
+            self.assertIn(text, host["text"])
+            self.assertIn(more, host["text"])
+        self.assertEqual(self.files(), [], "nothing is left of failures")
+
+    def test_one_of_several_is_enough(self):
+        good, idle = self.serve(), self.serve("bytes=0")
+        r = self.capture(f"{good},{idle}")
+        self.assertIn(f"warning: {idle}: reachable, but nothing happened", r.stderr)
+        self.assertEqual(r.stdout.strip(), os.path.join(self.logdir, "plugins", "profile",
+                                                        os.path.basename(r.stdout.strip())))
+
+    def test_an_error_inside_a_profile_is_told(self):
+        out = self.ask(self.serve("error=no GPU"))
+        self.assertEqual((out["hosts"][0]["result"], out["hosts"][0]["device_error"]), ("saved", "no GPU"))
+
+    def test_waits_for_one_that_is_busy(self):
+        a = self.serve()
+        first = threading.Thread(target=lambda: self.capture(a, "--session_id", "first", duration=1200))
+        first.start()
+        time.sleep(0.3)
+        out = self.ask(a, "--num_tracing_attempts", "20", "--session_id", "second")
+        first.join()
+        self.assertGreater(out["hosts"][0]["attempts"], 1)
+        self.assertEqual(out["saved"], 1)
+
+    def test_a_server_that_is_none(self):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            s.listen()
+
+            def hang_up():
+                for _ in range(3):
+                    s.accept()[0].close()
+
+            thread = threading.Thread(target=hang_up)
+            thread.start()
+            out = self.ask(f"127.0.0.1:{s.getsockname()[1]}", code=2)
+            thread.join()
+        self.assertIn("no profiler server", out["hosts"][0]["text"])
+        self.assertEqual(out["hosts"][0]["attempts"], 3)
+
+    def test_localhost_is_tried_at_every_address(self):
+        a = self.serve("bind=127.0.0.1")
+        self.assertEqual(self.ask(a.replace("127.0.0.1", "localhost"))["saved"], 1)
+        text = self.ask("localhost:1", code=2)["hosts"][0]["text"]
+        self.assertIn("127.0.0.1: Connection refused", text)
+
+    def test_proxies_are_not_used(self):
+        env = {k: "http://127.0.0.1:1" for k in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY",
+                                                 "grpc_proxy", "ALL_PROXY")}
+        self.assertEqual(self.ask(self.serve(), env=env)["saved"], 1)
+
+    def test_sockets_of_the_file_system(self):
+        path = os.path.join(self.tmp, "s")
+        self.serve(f"bind=unix:{path}")
+        self.assertEqual(self.ask(f"unix:{path}")["saved"], 1)
+        self.assertEqual(oct(os.stat(path).st_mode & 0o777), "0o600")
+
+    def test_token(self):
+        a = self.serve("token=secret")
+        token = os.path.join(self.tmp, "token")
+        with open(token, "w") as f:
+            f.write("secret\n")
+        self.assertIn("UNAUTHENTICATED", self.ask(a, code=1)["hosts"][0]["text"])
+        self.assertEqual(self.ask(a, "--token-file", token)["saved"], 1)
+        self.assertEqual(self.ask(a, env={"TBPROF_SERVER_TOKEN": "secret"})["saved"], 1)
+
+    def test_addresses_that_are_none(self):
+        for bad in ("::1:6009", "host-a", "host-a:0", "host-a:65536", "host-a:6009x", "host-a:6009,,host-b:1", "",
+                    "https://host-a:6009"):
+            r = self.capture(bad, code=2)
+            self.assertIn("address", r.stderr)
+        self.assertIn("write [::1]:6009", self.capture("::1:6009", code=2).stderr)
+
+    def test_runs_of_one_second_do_not_meet(self):
+        a = self.serve()
+        runs = {self.ask(a, duration=1)["run"] for _ in range(3)}
+        self.assertEqual(len(runs), 3)
+
+    def test_a_worker_list_is_for_the_first_server(self):
+        a, b = self.serve("root=" + self.tmp), self.serve()
+        out = self.ask(a, "--worker_list", f"{a},{b}", "--session_id", "all")
+        self.assertEqual(out["saved"], 1)
+        self.assertEqual(len([f for f in self.files() if f.startswith("plugins/profile/all/")]), 2)
+
+    def test_an_answer_that_calls_files_by_bad_names(self):
+        """Not through our server: the message by hand, from a server of a few lines."""
+        from h2_peer import DATA, HEADERS, field, frame, literal
+        answer = field(6, field(1, b"../../evil") + field(2, b"x")) + field(6, field(1, b"ok.json") + field(2, b"{}"))
+        body = b"\0" + len(answer).to_bytes(4, "big") + answer
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            s.listen()
+
+            def serve():
+                c = s.accept()[0]
+                c.sendall(frame(4, 0, 0))
+                got = b""
+                while b"trace_viewer" not in got:
+                    got += c.recv(65536)
+                c.sendall(frame(4, 1, 0) + frame(HEADERS, 4, 1, b"\x88" + literal(b"content-type", b"application/grpc"))
+                          + frame(DATA, 0, 1, body) + frame(HEADERS, 5, 1, literal(b"grpc-status", b"0")))
+                while c.recv(65536):
+                    pass
+                c.close()
+
+            thread = threading.Thread(target=serve)
+            thread.start()
+            self.ask(f"127.0.0.1:{s.getsockname()[1]}", "--session_id", "r")
+            thread.join()
+        self.assertEqual([f for f in self.files() if "tfevents" not in f],
+                         [f"plugins/profile/r/127.0.0.1_{s_port}.ok.json" for s_port in
+                          [re.search(r"127.0.0.1_(\d+)", " ".join(self.files())).group(1)]])
+
+
+class Training(Case):
+    def setUp(self):
+        super().setUp()
+        self.p = subprocess.Popen([TRAIN, "0", "4"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.address = f"127.0.0.1:{int(self.p.stdout.readline())}"
+
+    def tearDown(self):
+        if self.p.poll() is None:
+            self.p.stdin.close()
+            self.p.wait(20)
+        self.p.stdout.close()
+
+    def test_the_steps_of_a_program_that_trains(self):
+        out = self.ask(self.address, duration=500)
+        host = out["hosts"][0]
+        self.assertEqual(host["result"], "saved")
+        self.assertGreater(host["steps"], 20)
+        r = subprocess.run([TBPROF, "info", out["folder"]], capture_output=True, text=True)
+        self.assertRegex(r.stdout, r"\n    \d\d+ steps")
+
+    def test_monitor_tells_steps_per_second(self):
+        r = subprocess.run([TBPROF, "monitor", "--service_addr", self.address, "--level", "2", "--duration_ms", "500"],
+                           capture_output=True, text=True, timeout=30)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        steps = re.search(r"steps: (\d+) in 0\.\d s, ([\d.]+) per second", r.stdout)
+        self.assertTrue(steps, r.stdout)
+        self.assertGreater(int(steps.group(1)), 20)
+        self.assertRegex(r.stdout, r"host: [\d.]+ % of one processor")
+        self.assertRegex(r.stdout, r"lost: 0")
+
+    def test_captures_in_a_row(self):
+        for _ in range(2):
+            self.assertEqual(self.ask(self.address)["saved"], 1)
+        self.p.stdin.close()
+        self.assertEqual(self.p.wait(20), 0)
+        self.assertRegex(self.p.stdout.read(), r"\d+ steps, \d+ us")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
