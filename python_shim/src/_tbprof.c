@@ -8,7 +8,7 @@
 
 static int add_parts(PyObject *module) {
     PyMethodDef *parts[] = {tbp_py_annotation_methods, tbp_py_session_methods,
-                            tbp_py_tracer_methods};
+                            tbp_py_server_methods, tbp_py_tracer_methods};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (PyModule_AddFunctions(module, parts[i]))
             return -1;

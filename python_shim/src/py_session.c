@@ -5,8 +5,7 @@
  */
 #include "python_shim/src/py_shared.h"
 
-/* Raises what tbprof.errors makes of the status and the runtime's text. */
-static PyObject *refuse(tbprof_status status) {
+PyObject *tbp_py_refuse(tbprof_status status) {
     PyObject *text = PyUnicode_DecodeUTF8(tbprof_last_error(),
                                           (Py_ssize_t)strlen(tbprof_last_error()), "replace");
     PyObject *errors = PyImport_ImportModule("tbprof.errors");
@@ -32,7 +31,7 @@ static int set_options(tbprof_options *options, PyObject *dict) {
         }
         tbprof_status status = tbprof_options_set(options, key, text);
         if (status != TBPROF_OK) {
-            refuse(status);
+            tbp_py_refuse(status);
             return -1;
         }
     }
@@ -60,7 +59,8 @@ static PyObject *start(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     }
     Py_BEGIN_ALLOW_THREADS status = tbprof_start(logdir, &options);
     Py_END_ALLOW_THREADS Py_DECREF(path);
-    return status == TBPROF_OK ? PyLong_FromLong(options.python_tracer_level) : refuse(status);
+    return status == TBPROF_OK ? PyLong_FromLong(options.python_tracer_level)
+                               : tbp_py_refuse(status);
 }
 
 static PyObject *stop(PyObject *self, PyObject *const *args, Py_ssize_t n) {
@@ -70,19 +70,19 @@ static PyObject *stop(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     if (save < 0)
         return NULL;
     Py_BEGIN_ALLOW_THREADS status = tbprof_stop(save);
-    Py_END_ALLOW_THREADS return status == TBPROF_OK ? tbp_py_none() : refuse(status);
+    Py_END_ALLOW_THREADS return status == TBPROF_OK ? tbp_py_none() : tbp_py_refuse(status);
 }
 
 static PyObject *pause_recording(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
     tbprof_status status = tbprof_pause();
-    return status == TBPROF_OK ? tbp_py_none() : refuse(status);
+    return status == TBPROF_OK ? tbp_py_none() : tbp_py_refuse(status);
 }
 
 static PyObject *resume_recording(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
     tbprof_status status = tbprof_resume();
-    return status == TBPROF_OK ? tbp_py_none() : refuse(status);
+    return status == TBPROF_OK ? tbp_py_none() : tbp_py_refuse(status);
 }
 
 static PyObject *snapshot(PyObject *self, PyObject *const *args, Py_ssize_t n) {
@@ -91,7 +91,7 @@ static PyObject *snapshot(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     tbprof_status status;
     const char *run = n > 0 && args[0] != Py_None ? tbp_py_text(args[0], &size) : NULL;
     Py_BEGIN_ALLOW_THREADS status = tbprof_snapshot(run);
-    Py_END_ALLOW_THREADS return status == TBPROF_OK ? tbp_py_none() : refuse(status);
+    Py_END_ALLOW_THREADS return status == TBPROF_OK ? tbp_py_none() : tbp_py_refuse(status);
 }
 
 static PyObject *collect(PyObject *self, PyObject *unused) {
@@ -100,7 +100,7 @@ static PyObject *collect(PyObject *self, PyObject *unused) {
     size_t size = 0;
     tbprof_status status;
     Py_BEGIN_ALLOW_THREADS status = tbprof_collect(&bytes, &size);
-    Py_END_ALLOW_THREADS if (status != TBPROF_OK) return refuse(status);
+    Py_END_ALLOW_THREADS if (status != TBPROF_OK) return tbp_py_refuse(status);
     PyObject *out = PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)size);
     tbprof_bytes_free(bytes);
     return out;
@@ -124,7 +124,7 @@ static PyObject *stats(PyObject *self, PyObject *unused) {
     tbprof_counts c = {.struct_size = sizeof c};
     tbprof_status status = tbprof_stats(&c);
     if (status != TBPROF_OK)
-        return refuse(status);
+        return tbp_py_refuse(status);
     return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "records",
                          c.records, "bytes", c.bytes, "threads", c.threads, "snapshots",
                          c.snapshots, "dropped_cap", c.dropped_cap, "dropped_ring", c.dropped_ring,
@@ -144,7 +144,7 @@ static PyObject *metadata(PyObject *self, PyObject *const *args, Py_ssize_t n) {
         return NULL;
     }
     tbprof_status status = tbprof_metadata_set(key, value);
-    return status == TBPROF_OK ? tbp_py_none() : refuse(status);
+    return status == TBPROF_OK ? tbp_py_none() : tbp_py_refuse(status);
 }
 
 PyMethodDef tbp_py_session_methods[] = {

@@ -54,7 +54,13 @@ int tbp_py_scope_args(tbprof_scope scope, PyObject *kwargs);
 int tbp_py_trace_add(PyObject *module);
 /* From now on each Scope is entered and left together with make(name); None: no longer. */
 PyObject *tbp_py_trace_twins(PyObject *self, PyObject *make);
-extern PyMethodDef tbp_py_annotation_methods[], tbp_py_session_methods[], tbp_py_tracer_methods[];
+extern PyMethodDef tbp_py_annotation_methods[], tbp_py_session_methods[], tbp_py_server_methods[],
+    tbp_py_tracer_methods[];
+
+/* ---- py_session.c ---- */
+
+/* Raises what tbprof.errors makes of the status and the runtime's text; NULL. */
+PyObject *tbp_py_refuse(tbprof_status status);
 
 /* ---- py_tracer.c, for py_profile.c ---- */
 

@@ -30,6 +30,8 @@ Trace, StepTrace, Scope = native.Trace, native.StepTrace, native.Scope
 # Sessions, as far as there is nothing to add.
 pause, resume, snapshot, collect = native.pause, native.resume, native.snapshot, native.collect
 is_active, last_run, stats, metadata_set = native.is_active, native.last_run, native.stats, native.metadata_set
+server_start, server_stop = native.server_start, native.server_stop
+client_trace, client_monitor = native.client_trace, native.client_monitor
 version = native.version
 
 _hooks = []

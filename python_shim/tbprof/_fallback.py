@@ -306,3 +306,10 @@ def stats():
 
 def metadata_set(key, value):
     _check(_need().tbprof_metadata_set(_bytes(key), _bytes(value)))
+
+
+def _no_network(*_):
+    raise errors.UnimplementedError("capture on demand needs the extension module; `tbprof capture` does without")
+
+
+server_start = server_stop = client_trace = client_monitor = _no_network

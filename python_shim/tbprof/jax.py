@@ -138,3 +138,15 @@ def annotate_function(func, name=None, **decorator_kwargs):
 def set_metadata(key, value):
     """Into the profile's plane "Task Environment"."""
     _core.metadata_set(str(key), str(value))
+
+
+def start_server(port, requires_backend=True):
+    """A server that records when a client asks (TensorBoard's CAPTURE PROFILE, `tbprof capture`); on this machine's
+    own addresses only, other than JAX's. ValueError if there is one. Port 0: a free one; returns the port."""
+    del requires_backend
+    return _core.server_start(port)
+
+
+def stop_server():
+    """Stops it; ValueError if there is none."""
+    _core.server_stop()

@@ -15,6 +15,7 @@ import collections
 import functools
 import sys
 import threading
+import types
 
 from tbprof import _annotate, _core, errors
 
@@ -99,3 +100,30 @@ def trace_wrapper(trace_name, **trace_kwargs):
     if callable(trace_name):
         return _annotate.annotate(trace_name)
     return functools.partial(_annotate.annotate, name=trace_name, **trace_kwargs)
+
+
+def _client_trace(service_addr, logdir, duration_ms, worker_list="", num_tracing_attempts=3, options=None):
+    """Asks servers ("host:port,host:port") for a profile of duration_ms, into logdir; UnavailableError if none gives
+    one, with the reasons. Returns the run's folder."""
+    options = options or ProfilerOptions()
+    if int(duration_ms) <= 0:
+        raise _error(errors.InvalidArgumentError, "duration_ms must be greater than zero.")
+    addresses = service_addr.replace("grpc://", "")
+    try:
+        folder, partly = _core.client_trace(addresses, logdir, int(duration_ms), worker_list, num_tracing_attempts,
+                                            options.host_tracer_level, options.device_tracer_level,
+                                            options.python_tracer_level, options.delay_ms or 0)
+    except errors.UnavailableError as e:
+        raise _error(errors.UnavailableError, str(e)) from None
+    if partly:
+        _core.tell(f"tbprof.tf.client.trace: {partly}")
+    return folder
+
+
+def _client_monitor(service_addr, duration_ms, level=1):
+    """How busy a program with a server is, as text."""
+    return _core.client_monitor(service_addr.replace("grpc://", ""), int(duration_ms), level)
+
+
+server = types.SimpleNamespace(start=_core.server_start, stop=_core.server_stop)
+client = types.SimpleNamespace(trace=_client_trace, monitor=_client_monitor)

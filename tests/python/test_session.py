@@ -4,6 +4,7 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 import types
 import unittest
@@ -216,6 +217,48 @@ class JaxStyle(recorded.Case):
                 traced_function()
             found = [e for e in recorded.events(self.run_of(f"{self.logdir}{level}")) if "traced_function" in e["name"]]
             self.assertEqual(len(found), expected)
+
+
+class OnDemand(recorded.Case):
+    """A server in this process, and its client."""
+
+    def setUp(self):
+        super().setUp()
+        try:
+            self.port = tbprof.jax.start_server(0)
+        except errors.UnimplementedError as e:
+            self.skipTest(str(e))
+        self.addCleanup(tbprof.jax.stop_server)
+
+    def test_a_client_gets_what_happens_meanwhile(self):
+        is_over = threading.Event()
+
+        def work():
+            while not is_over.is_set():
+                with tbprof.Trace("served"):
+                    time.sleep(0.001)
+        thread = threading.Thread(target=work)
+        thread.start()
+        try:
+            folder = tbprof.tf.client.trace(f"localhost:{self.port}", self.logdir, 200)
+        finally:
+            is_over.set()
+            thread.join()
+        self.assertEqual(os.path.realpath(folder), os.path.realpath(self.run_of()))
+        self.assertGreater(len(recorded.named(self.run_of(), "served")), 10)
+
+    def test_one_server_at_a_time(self):
+        with self.assertRaisesRegex(ValueError, "Only one profiler server"):
+            tbprof.tf.server.start(0)
+
+    def test_durations_and_servers_that_are_not_there(self):
+        with self.assertRaises(errors.InvalidArgumentError):
+            tbprof.tf.client.trace("localhost:1", self.logdir, 0)
+        with self.assertRaises(errors.UnavailableError):
+            tbprof.tf.client.trace("localhost:1", self.logdir, 10, num_tracing_attempts=1)
+
+    def test_monitor(self):
+        self.assertTrue(tbprof.tf.client.monitor(f"localhost:{self.port}", 50))
 
 
 class Data(recorded.Case):
