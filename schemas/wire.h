@@ -77,6 +77,33 @@ static inline int tbp_wire_varint(struct tbp_wire *w, uint64_t *out) {
     return tbp_wire_varint_slow(w, out);
 }
 
+/* For hot paths: a varint without a look at where its message ends; the place behind it, or NULL if
+ * it is none. TBP_WIRE_SLACK bytes from `at` on must be there to be read; that the value lay within
+ * its message is for the caller to check. */
+enum { TBP_WIRE_SLACK = 10 };
+static inline const uint8_t *tbp_wire_quick(const uint8_t *at, uint64_t *out) {
+    if (at[0] < 0x80) {
+        *out = at[0];
+        return at + 1;
+    }
+    if (at[1] < 0x80) {
+        *out = (uint64_t)at[1] << 7 | (at[0] & 0x7f);
+        return at + 2;
+    }
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t word;
+    __builtin_memcpy(&word, at, 8);
+    uint64_t ends = ~word & 0x8080808080808080u;
+    if (ends) {
+        unsigned n;
+        *out = tbp_wire_join(word, ends, &n);
+        return at + n;
+    }
+#endif
+    struct tbp_wire w = {at, at + TBP_WIRE_SLACK};
+    return tbp_wire_varint_slow(&w, out) == TBP_OK ? w.at : NULL;
+}
+
 /* Next field: 1 = read, 0 = end of message, negative = TBP_E_TRUNCATED, TBP_E_VARINT or
  * TBP_E_FORMAT (field number 0, groups, unknown wire type). On error w->at stays at the start of
  * the faulty field. Hot path: about 2 ns; keys of one byte with varint or bytes are read here, the

@@ -10,6 +10,7 @@
  */
 #include "base/vec.h"
 #include "convert/model/builder.h"
+#include "convert/read/quick_event.h"
 #include "convert/read/reader.h"
 #include "convert/read/salvage.h"
 #include "schemas/xplane_fields.h"
@@ -341,13 +342,9 @@ static int count_job(void *ctx, size_t i, struct tbp_error *err) {
 struct line_reading {
     struct reading *r;
     struct tbp_line *l;
+    const uint8_t *file_end;
     uint64_t base_ps;
     struct tbp_ledger ledger;
-};
-
-struct row {
-    int64_t id, offset_ps, dur_ps, group;
-    uint32_t has;
 };
 
 static void note(struct line_reading *lr, enum tbp_ledger_key key, const void *at) {
@@ -355,7 +352,7 @@ static void note(struct line_reading *lr, enum tbp_ledger_key key, const void *a
 }
 
 /* Which stat it is, and its value if it is a group id. False if its bytes are broken. */
-static bool read_stat(struct line_reading *lr, struct tbp_wire w, struct row *row) {
+static bool read_stat(struct line_reading *lr, struct tbp_wire w, struct tbp_event_values *row) {
     const struct tbp_plane *p = lr->l->plane;
     uint32_t index = 0;
     int64_t group = 0;
@@ -386,7 +383,7 @@ static bool read_stat(struct line_reading *lr, struct tbp_wire w, struct row *ro
 }
 
 static void read_event_field(struct line_reading *lr, const struct tbp_wire_field *f,
-                             struct row *row) {
+                             struct tbp_event_values *row) {
     switch (f->number) {
     case TBP_XEVENT_METADATA_ID:
         row->id = (int64_t)f->value;
@@ -410,8 +407,10 @@ static void read_event_field(struct line_reading *lr, const struct tbp_wire_fiel
 }
 
 /* False if the event's own bytes are broken; it is then lost. */
-static bool read_event(struct line_reading *lr, struct tbp_wire w, struct row *row) {
-    *row = (struct row){0};
+static bool read_event(struct line_reading *lr, struct tbp_wire w, struct tbp_event_values *row) {
+    if (lr->file_end - w.end >= TBP_WIRE_SLACK && tbp_quick_event(lr->l->plane, w, row))
+        return true;
+    *row = (struct tbp_event_values){0};
     struct tbp_wire_field f;
     int got;
     while ((got = tbp_wire_next(&w, &f)) > 0) {
@@ -425,7 +424,7 @@ static bool read_event(struct line_reading *lr, struct tbp_wire w, struct row *r
     return got == 0;
 }
 
-static void store_event(struct line_reading *lr, size_t k, const struct row *row,
+static void store_event(struct line_reading *lr, size_t k, const struct tbp_event_values *row,
                         const uint8_t *body) {
     struct tbp_events *ev = &lr->l->ev;
     uint32_t meta = tbp_plane_meta_index(lr->l->plane, row->id);
@@ -461,7 +460,7 @@ static void read_events(struct line_reading *lr, struct pending_line *pl) {
     walk.ledger = &counted_before;
     walk.budget = &budget;
     struct tbp_wire_field f;
-    struct row row;
+    struct tbp_event_values row;
     bool is_cut;
     size_t k = 0;
     while (k < pl->n_events && tbp_walk_next(&walk, &f, &is_cut)) {
@@ -483,7 +482,8 @@ static int read_job(void *ctx, size_t i, struct tbp_error *err) {
     (void)err;
     struct reading *r = ctx;
     struct pending_line *pl = &r->lines.at[i];
-    struct line_reading lr = {.r = r, .l = line_of(r, pl)};
+    struct line_reading lr = {
+        .r = r, .l = line_of(r, pl), .file_end = r->file + r->host->input.size};
     lr.base_ps = (uint64_t)lr.l->timestamp_ns * 1000u;
     tbp_ledger_init(&lr.ledger);
     read_events(&lr, pl);
