@@ -87,8 +87,8 @@ uint64_t tbprof_activity_start(const char *name, size_t size, int level) {
                TBP_SPOOL_AUX(0, (uint8_t)level, 0)))
         return 0;
     struct tbp_thread *t = w.thread;
-    uint64_t id =
-        (uint64_t)(t->tag >> 16) << 32 | __atomic_add_fetch(&n_started, 1, __ATOMIC_RELAXED);
+    uint64_t number = __atomic_add_fetch(&n_started, 1, __ATOMIC_RELAXED);
+    uint64_t id = t->tag >> 48 << 48 | (number & UINT64_C(0xffffffffffff)); /* of the session */
     tbp_record_put_arg(w.args, 0, TBP_ARG_U64, id);
     __atomic_store_n(&t->n_activities, t->n_activities + 1, __ATOMIC_RELAXED);
     finish(&w);

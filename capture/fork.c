@@ -2,12 +2,14 @@
  *
  * Fork in a session. The parent goes on as if nothing had happened. The child records nothing: the
  * spool is not mapped there (MADV_DONTFORK) and its descriptor is closed at once, so that the child
- * cannot touch the parent's file, nor keep it looking alive.
+ * cannot touch the parent's file, nor keep it looking alive. With follow_fork it gets a session of
+ * its own (capture/session.c).
  */
 #include "capture/fork.h"
 
 #include "capture/janitor.h"
 #include "capture/session.h"
+#include "capture/spool_file.h"
 #include "capture/state.h"
 #include "capture/string_table.h"
 #include "capture/thread.h"
@@ -37,6 +39,7 @@ static void in_child(void) {
     tbp_string_table_after_fork();
     tbp_threads_after_fork();
     tbp_janitor_after_fork();
+    tbp_spool_files_after_fork();
     tbp_session_after_fork();
 }
 

@@ -83,8 +83,12 @@ static void free_session(struct tbp_session *s) {
 /* Everything is there: from here on threads record. */
 static void open_session(struct tbp_session *s) {
     struct tbp_spool_header *h = s->spool->header;
+    struct tbp_spool_anchor *first = (void *)(s->spool->base + h->anchors_offset);
+    if (s->first_anchor.ticks) /* the parent's: far enough away to know the clock's rate */
+        first[h->n_anchors++] = s->first_anchor;
     add_anchor(s);
-    const struct tbp_spool_anchor *first = (void *)(s->spool->base + h->anchors_offset);
+    first = &first[h->n_anchors - 1];
+    s->first_anchor = s->first_anchor.ticks ? s->first_anchor : *first;
     /* A processor whose counter is a little behind must not read less. */
     h->ticks_base = first->ticks - TICKS_EARLIER;
     h->start_realtime_ns = s->start_realtime_ns = first->realtime_ns;
@@ -104,6 +108,12 @@ static void open_session(struct tbp_session *s) {
     sessions.current = s;
 }
 
+static void next_generation(struct tbp_session *s) {
+    if (++sessions.generation > UINT16_MAX)
+        sessions.generation = 1; /* 0 is no session's */
+    s->generation = sessions.generation;
+}
+
 static tbprof_status start(const char *logdir, const tbprof_options *options) {
     struct tbp_error err = {0};
     char warning[512] = "";
@@ -111,9 +121,7 @@ static tbprof_status start(const char *logdir, const tbprof_options *options) {
     if (!s)
         return tbp_last_error_set(TBPROF_RESOURCE_EXHAUSTED, "no memory for a session");
     pthread_mutex_init(&s->reading, NULL);
-    if (++sessions.generation > UINT16_MAX)
-        sessions.generation = 1; /* 0 is no session's */
-    s->generation = sessions.generation;
+    next_generation(s);
     s->is_tsc = tbp_clock_is_tsc();
     if (tbp_session_set_up(s, logdir, options, warning, sizeof warning, &err) != TBP_OK) {
         free_session(s);
@@ -206,6 +214,7 @@ static tbprof_status save(struct tbp_session *s) {
     struct writing w = {.request = request_of(s, NULL)};
     if (tbp_guard_run(write_guarded, &w, &err) == TBP_OK) {
         memcpy(sessions.last_run, w.result.path, sizeof sessions.last_run);
+        tbp_session_harvest(s, w.result.path);
         __atomic_store_n(&s->spool->header->state, TBP_SPOOL_WRITTEN, __ATOMIC_RELEASE);
         return TBPROF_OK;
     }
@@ -394,11 +403,27 @@ tbprof_status tbprof_stats(tbprof_counts *counts) {
     return TBPROF_OK;
 }
 
+/* The child goes on in a session of its own, without a janitor (no thread is made in a fork): its
+ * chunks come without their pages present, its clock has the parent's first anchor and its own. */
+static void follow(struct tbp_session *s) {
+    struct tbp_error err = {0};
+    pthread_mutex_init(&s->reading, NULL);
+    s->carry = NULL; /* the parent's, as is all that it had in memory */
+    s->n_snapshots = 0;
+    next_generation(s);
+    if (tbp_session_set_up_child(s, &err) != TBP_OK)
+        tbp_log(TBP_LOG_WARNING, "a forked child is not recorded: %s", err.message);
+    else
+        open_session(s);
+}
+
 void tbp_session_after_fork(void) {
+    struct tbp_session *s = sessions.current;
     pthread_mutex_init(&sessions.lock, NULL);
-    if (sessions.current)
-        tbp_spool_forget(sessions.current->spool);
-    sessions.current =
-        NULL; /* the rest of it is small, and may be in use by a thread of the past */
+    sessions.current = NULL; /* it is small, and may be in use by a thread that is not here */
     sessions.is_expired = false;
+    if (s && s->options.follow_fork && s->is_saved && s->spool->fd >= 0)
+        follow(s);
+    else if (s)
+        tbp_spool_forget(s->spool);
 }

@@ -6,6 +6,7 @@
 #ifndef TBP_CAPTURE_SESSION_H
 #define TBP_CAPTURE_SESSION_H
 
+#include "capture/run_job.h"
 #include "capture/run_out.h"
 #include "capture/spool.h"
 #include "capture/tbprof.h"
@@ -16,10 +17,12 @@ struct tbp_session {
     struct tbp_run_carry *carry; /* from snapshot to snapshot */
     tbprof_options options;      /* its texts are those below */
     char session_id[256], host[256], spool_dir[2048], logdir[2048];
-    bool is_tsc, is_saved; /* saved: has a logdir */
+    struct tbp_run_job job; /* which other processes put their profiles into the same run */
+    bool is_tsc, is_saved;  /* saved: has a logdir */
     uint32_t generation, flags;
     int64_t begin_at_ns, end_at_ns; /* monotonic: delayed start, 0: none; end, INT64_MAX: none */
     int64_t start_realtime_ns;
+    struct tbp_spool_anchor first_anchor;
     pthread_mutex_t reading; /* held while a collector reads the spool: anchors stay as they are */
     char holder[192];        /* who started it */
     uint64_t n_snapshots;
@@ -32,7 +35,8 @@ bool tbp_session_expire(void);
 void tbp_session_begin_recording(struct tbp_session *session);
 /* One more reading of the clocks. */
 void tbp_session_anchor(struct tbp_session *session);
-/* In the child of a fork: the session is the parent's. */
+/* In the child of a fork: the session is the parent's. With follow_fork the child gets one of its
+ * own, whose spool lies beside the parent's. */
 void tbp_session_after_fork(void);
 
 #endif

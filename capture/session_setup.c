@@ -5,16 +5,19 @@
  */
 #include "capture/session_setup.h"
 
+#include "base/log.h"
 #include "capture/capture_options.h"
 #include "capture/clock.h"
-#include "capture/run_job.h"
+#include "capture/spool_file.h"
 #include "capture/state.h"
 #include "plugin_data/rundir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -107,16 +110,22 @@ static uint64_t max_bytes(const tbprof_options *o) {
     return o->full_policy == TBPROF_FULL_GROW ? UINT64_MAX : o->max_host_bytes;
 }
 
-/* File name and folder: <host>_<pid>.tbs, in a folder of the session's own. */
-static int open_spool(struct tbp_session *s, char *warning, size_t warning_size,
-                      struct tbp_error *err) {
-    char time_name[TBP_RUNDIR_TIME_NAME], session[64], file[320], host[sizeof s->host];
-    tbp_rundir_time_name(time_name, time(NULL));
-    snprintf(session, sizeof session, "%s-%d-%u", time_name, (int)getpid(), s->generation);
+/* <host>_<pid>.tbs */
+static void spool_name(const struct tbp_session *s, char *to, size_t size) {
+    char host[sizeof s->host];
     memcpy(host, s->host, sizeof host);
     for (char *p = host; *p; p++)
         *p = *p == '/' || *p == ':' ? '_' : *p;
-    snprintf(file, sizeof file, "%s_%d.tbs", host, (int)getpid());
+    snprintf(to, size, "%s_%d.tbs", host, (int)getpid());
+}
+
+/* In a folder of the session's own. */
+static int open_spool(struct tbp_session *s, char *warning, size_t warning_size,
+                      struct tbp_error *err) {
+    char time_name[TBP_RUNDIR_TIME_NAME], session[64], file[320];
+    tbp_rundir_time_name(time_name, time(NULL));
+    snprintf(session, sizeof session, "%s-%d-%u", time_name, (int)getpid(), s->generation);
+    spool_name(s, file, sizeof file);
     struct tbp_spool_request request = {
         .folder = s->options.spool_dir,
         .session = session,
@@ -149,14 +158,22 @@ static void fill_header(struct tbp_session *s) {
     h->full_policy = (uint32_t)s->options.full_policy;
     copy_text(h->hostname, sizeof h->hostname, s->host);
     copy_text(h->logdir, sizeof h->logdir, s->logdir);
-    struct tbp_run_job job = {0};
-    if (s->is_saved)
-        tbp_run_job_find(&job, s->logdir, s->session_id);
-    copy_text(h->run, sizeof h->run, job.run);
-    tbp_run_job_print(&job, h->options, sizeof h->options);
+    copy_text(h->run, sizeof h->run, s->session_id);
+    tbp_run_job_print(&s->job, h->options, sizeof h->options);
     size_t n = strlen(h->options);
     tbp_capture_options_print(&s->options, h->options + n, sizeof h->options - n);
     read_command(h->command, sizeof h->command);
+}
+
+/* Several processes, ranks of a job or children of this one, put their files into one run, whose
+ * name must be known from the start. */
+static void join_job(struct tbp_session *s) {
+    tbp_run_job_find(&s->job, s->logdir, s->session_id);
+    s->job.is_shared |= s->options.follow_fork != 0;
+    if (s->job.is_shared && !*s->job.run)
+        tbp_rundir_time_name(s->job.run, time(NULL));
+    if (*s->job.run)
+        copy_text(s->session_id, sizeof s->session_id, s->job.run);
 }
 
 int tbp_session_set_up(struct tbp_session *s, const char *logdir, const tbprof_options *options,
@@ -172,10 +189,78 @@ int tbp_session_set_up(struct tbp_session *s, const char *logdir, const tbprof_o
     if (rc != TBP_OK)
         return rc;
     set_holder(s);
+    if (s->is_saved)
+        join_job(s);
     rc = open_spool(s, warning, warning_size, err);
     if (rc == TBP_OK)
         fill_header(s);
     return rc;
+}
+
+/* ---- children ---- */
+
+int tbp_session_set_up_child(struct tbp_session *s, struct tbp_error *err) {
+    char file[320], parent[sizeof s->spool->folder];
+    spool_name(s, file, sizeof file);
+    copy_text(parent, sizeof parent, s->spool->folder);
+    struct tbp_spool_request request = {
+        .session_folder = parent,
+        .file = file,
+        .max_bytes = max_bytes(&s->options),
+        .generation = s->generation,
+        .is_ring = s->options.full_policy == TBPROF_FULL_RING,
+    };
+    size_t n = strlen(s->job.host_suffix);
+    snprintf(s->job.host_suffix + n, sizeof s->job.host_suffix - n, "_%d", (int)getpid());
+    tbp_spool_forget(s->spool);
+    s->spool = NULL;
+    int rc = tbp_spool_open(&s->spool, &request, err);
+    if (rc == TBP_OK)
+        fill_header(s);
+    return rc;
+}
+
+/* The spool of one child; it goes if the child is gone. */
+static void harvest_one(const char *path, const char *run) {
+    struct tbp_error err = {0};
+    struct stat st;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || fstat(fd, &st) != 0 || st.st_size <= 0) {
+        close(fd);
+        return;
+    }
+    void *data = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    struct tbp_run_result result;
+    struct tbp_run_request request = {
+        .spool = {data, (uint64_t)st.st_size}, .run = run, .until_realtime_ns = INT64_MAX};
+    bool is_written = data != MAP_FAILED && tbp_run_write(&request, &result, &err) == TBP_OK;
+    if (is_written)
+        __atomic_store_n(&((struct tbp_spool_header *)data)->state, TBP_SPOOL_WRITTEN,
+                         __ATOMIC_RELEASE); /* a child that lives on leaves nothing to recover */
+    else
+        tbp_log(TBP_LOG_WARNING, "the spool '%s' of a child could not be written: %s", path,
+                err.message);
+    if (data != MAP_FAILED)
+        munmap(data, (size_t)st.st_size);
+    if (is_written && !tbp_spool_file_is_held(fd))
+        unlink(path);
+    close(fd);
+}
+
+void tbp_session_harvest(const struct tbp_session *s, const char *run_path) {
+    const char *slash = strrchr(run_path, '/'), *own = strrchr(s->spool->path, '/');
+    DIR *folder = s->options.follow_fork && slash && own ? opendir(s->spool->folder) : NULL;
+    struct dirent *entry;
+    char path[sizeof s->spool->path];
+    while (folder && (entry = readdir(folder))) {
+        if (!tbp_str_ends(tbp_str_c(entry->d_name), ".tbs") || !strcmp(entry->d_name, own + 1))
+            continue;
+        if (snprintf(path, sizeof path, "%s/%s", s->spool->folder, entry->d_name) <
+            (int)sizeof path)
+            harvest_one(path, slash + 1);
+    }
+    if (folder)
+        closedir(folder);
 }
 
 int64_t tbp_session_wait_ns(const struct tbp_session *s) {

@@ -267,7 +267,8 @@ static int map(struct tbp_spool *spool, uint64_t bytes, struct tbp_error *err) {
                               (unsigned long long)bytes);
     uint64_t n = (spool->reserved_bytes - CHUNKS_OFFSET) / TBP_SPOOL_CHUNK_BYTES;
     spool->all_chunks = (uint32_t)n;
-    spool->max_chunks = (uint32_t)(n > 2 * FOR_STRINGS ? n - FOR_STRINGS : n / 2 + 1);
+    /* Fewer addresses than asked for: half of them. */
+    spool->max_chunks = (uint32_t)(spool->reserved_bytes == bytes ? n - FOR_STRINGS : n / 2 + 1);
     spool->list_bytes = (size_t)n * sizeof *spool->next;
     spool->next = mmap(NULL, spool->list_bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -292,27 +293,47 @@ static void unmap(struct tbp_spool *spool, bool remove_file) {
         rmdir(spool->folder); /* stays while another process of the session has a spool there */
     }
     if (spool->fd >= 0)
-        close(spool->fd);
+        tbp_spool_file_close(spool->fd);
     spool->base = NULL;
     spool->next = NULL;
     spool->fd = -1;
 }
 
+static int name_file(struct tbp_spool *spool, const struct tbp_spool_request *request,
+                     const char *folder, const char *more, struct tbp_error *err) {
+    int n = snprintf(spool->folder, sizeof spool->folder, "%s%s", folder, more);
+    int m = snprintf(spool->path, sizeof spool->path, "%s/%s", spool->folder, request->file);
+    if (n >= (int)sizeof spool->folder || m >= (int)sizeof spool->path)
+        return tbp_fail(err, TBP_E_USAGE, "spool folder '%.100s…' has too long a name", folder);
+    return TBP_OK;
+}
+
+/* In a folder of its own: the same process may have been another program a moment ago. */
+static int name_new_file(struct tbp_spool *spool, const struct tbp_spool_request *request,
+                         const char *folder, struct tbp_error *err) {
+    char own[128];
+    int rc = TBP_OK;
+    for (unsigned again = 0; rc == TBP_OK && again < 100; again++) {
+        snprintf(own, sizeof own, again ? "/tbprof-%s-%u" : "/tbprof-%s", request->session, again);
+        rc = name_file(spool, request, folder, own, err);
+        if (rc == TBP_OK && access(spool->path, F_OK) != 0)
+            break;
+    }
+    return rc;
+}
+
 static int make_file(struct tbp_spool *spool, const struct tbp_spool_request *request,
                      struct tbp_error *err) {
-    const char *folder;
-    int rc = tbp_spool_folder(request->folder, &folder, err);
+    const char *folder = NULL;
+    int rc = request->session_folder ? TBP_OK : tbp_spool_folder(request->folder, &folder, err);
     if (rc != TBP_OK)
         return rc;
-    int n, m;
-    unsigned again = 0;
-    do { /* the same process may have been another program a moment ago, before exec */
-        n = snprintf(spool->folder, sizeof spool->folder,
-                     again ? "%s/tbprof-%s-%u" : "%s/tbprof-%s", folder, request->session, again);
-        m = snprintf(spool->path, sizeof spool->path, "%s/%s", spool->folder, request->file);
-        if (n >= (int)sizeof spool->folder || m >= (int)sizeof spool->path)
-            return tbp_fail(err, TBP_E_USAGE, "spool folder '%.100s…' has too long a name", folder);
-    } while (access(spool->path, F_OK) == 0 && ++again < 100);
+    if (request->session_folder)
+        rc = name_file(spool, request, request->session_folder, "", err);
+    else
+        rc = name_new_file(spool, request, folder, err);
+    if (rc != TBP_OK)
+        return rc;
     return tbp_spool_file_create(spool->folder, spool->path, &spool->fd, err);
 }
 
@@ -324,6 +345,8 @@ static int open_somewhere(struct tbp_spool *spool, const struct tbp_spool_reques
     if (wants_file && make_file(spool, request, &why) == TBP_OK &&
         map(spool, bytes, &why) == TBP_OK)
         return TBP_OK;
+    if (request->session_folder) /* beside a parent's file or not at all */
+        return tbp_fail(err, why.code, "%s", why.message);
     unmap(spool, true);
     spool->path[0] = spool->folder[0] = 0;
     spool->backed_bytes = 0;
@@ -376,5 +399,6 @@ void tbp_spool_close(struct tbp_spool *spool, bool remove_file) {
 
 void tbp_spool_forget(struct tbp_spool *spool) {
     spool->base = NULL;
+    spool->fd = -1;
     tbp_spool_close(spool, false);
 }

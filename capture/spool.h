@@ -44,10 +44,11 @@ struct tbp_spool {
 };
 
 struct tbp_spool_request {
-    const char *folder;  /* NULL: the environment's choice; "memory" */
-    const char *session; /* the spool lies in <folder>/tbprof-<session>/ … */
-    const char *file;    /* … under this name */
-    uint64_t max_bytes;  /* of chunks; UINT64_MAX: as many as there are addresses and disk */
+    const char *folder;         /* NULL: the environment's choice; "memory" */
+    const char *session;        /* the spool lies in <folder>/tbprof-<session>/ … */
+    const char *session_folder; /* … or in this one, if given … */
+    const char *file;           /* … under this name */
+    uint64_t max_bytes;         /* of chunks; UINT64_MAX: as many as there are addresses and disk */
     uint32_t generation;
     bool is_ring;
     bool is_read;  /* a collector reads: from detach to attach */

@@ -62,6 +62,29 @@ static int lock_file(int fd) {
     return fcntl(fd, F_SETLK, &whole);
 }
 
+bool tbp_spool_file_is_held(int fd) {
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+}
+
+/* Of all spools that are open, usually one. */
+static int open_fds[16];
+static unsigned n_open_fds;
+
+void tbp_spool_file_close(int fd) {
+    unsigned i = 0;
+    while (i < n_open_fds && open_fds[i] != fd)
+        i++;
+    if (i < n_open_fds)
+        open_fds[i] = open_fds[--n_open_fds];
+    close(fd);
+}
+
+void tbp_spool_files_after_fork(void) {
+    while (n_open_fds > 0)
+        close(open_fds[--n_open_fds]);
+}
+
 int tbp_spool_file_create(const char *path_folder, const char *path, int *fd,
                           struct tbp_error *err) {
     if (mkdir(path_folder, 0700) != 0 && errno != EEXIST)
@@ -72,6 +95,8 @@ int tbp_spool_file_create(const char *path_folder, const char *path, int *fd,
     *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (*fd < 0)
         return tbp_fail_errno(err, TBP_E_IO, "making spool '%s'", path);
+    if (n_open_fds < sizeof open_fds / sizeof *open_fds)
+        open_fds[n_open_fds++] = *fd;
     lock_file(*fd); /* without locks (rare file systems) `recover` asks for the process */
     return TBP_OK;
 }

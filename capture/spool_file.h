@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Where a spool lies: its folder, file, lock and space on disk. Ownership: descriptors are the
- * caller's. No state.
+ * caller's. Thread-safety: one call at a time.
  */
 #ifndef TBP_CAPTURE_SPOOL_FILE_H
 #define TBP_CAPTURE_SPOOL_FILE_H
@@ -17,6 +17,13 @@ int tbp_spool_folder(const char *wish, const char **folder, struct tbp_error *er
 /* Makes `<folder>/<session>/<file>`, mode 0600, locked for as long as this process lives. */
 int tbp_spool_file_create(const char *path_folder, const char *path, int *fd,
                           struct tbp_error *err);
+
+/* Whether another process has the file locked: it is alive. */
+bool tbp_spool_file_is_held(int fd);
+void tbp_spool_file_close(int fd);
+/* In the child of a fork: closes what the parent has open. Through a descriptor that the child
+ * kept, the lock, and with it the file, would look alive for as long as the child is. */
+void tbp_spool_files_after_fork(void);
 
 /* Space on disk for [from, to); false: there is none. */
 bool tbp_spool_file_back(int fd, uint64_t from, uint64_t to);

@@ -126,7 +126,7 @@ static bool copy_run(struct tbp_recording *s, const struct tbp_spool_chunk *c,
     size_t n = s->copies.n;
     if (n + run->n_slots > UINT32_MAX - s->n_file_slots)
         return false;
-    tbp_vec_reserve(&s->copies, n + run->n_slots);
+    tbp_vec_reserve(&s->copies, n + run->n_slots + 1); /* + 1: never NULL */
     memcpy(s->copies.at + n, tbp_rec_slot(s, run->slot), (size_t)run->n_slots * SLOT);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     if (load(&c->state) == TBP_SPOOL_CHUNK_UNUSED || c->sequence != run->sequence ||

@@ -6,20 +6,29 @@
 
 static tbprof_server *server; /* of start_server; NULL: none */
 
-/* server_start(port, bind, token, allow_python_tracer) -> port */
+/* server_start(port, bind, token, allow_python_tracer, mode, allow_root, allow_peers,
+ * max_duration_ms, allow_remote_workers) -> port; None, 0 and mode -1: as the environment says */
 static PyObject *server_start(PyObject *self, PyObject *args) {
-    int port, allow_python_tracer = 0;
-    const char *bind = NULL, *token = NULL;
+    int port, allow_python_tracer = 0, mode = -1, allow_remote_workers = 0;
+    unsigned long long max_duration_ms = 0;
+    const char *bind = NULL, *token = NULL, *roots = NULL, *peers = NULL;
     tbprof_server_options options;
     (void)self;
-    if (!PyArg_ParseTuple(args, "i|zzp:server_start", &port, &bind, &token, &allow_python_tracer))
+    if (!PyArg_ParseTuple(args, "i|zzpizzKp:server_start", &port, &bind, &token,
+                          &allow_python_tracer, &mode, &roots, &peers, &max_duration_ms,
+                          &allow_remote_workers))
         return NULL;
     if (server)
         return PyErr_Format(PyExc_ValueError, "Only one profiler server can be active at a time.");
     tbprof_server_options_init(&options);
     options.bind = bind ? bind : options.bind;
     options.token = token ? token : options.token;
+    options.mode = mode >= 0 ? mode : options.mode;
+    options.allow_root = roots ? roots : options.allow_root;
+    options.allow_peers = peers ? peers : options.allow_peers;
+    options.max_duration_ms = max_duration_ms ? max_duration_ms : options.max_duration_ms;
     options.allow_python_tracer |= allow_python_tracer;
+    options.allow_remote_workers |= allow_remote_workers;
     tbprof_status status;
     Py_BEGIN_ALLOW_THREADS status = tbprof_server_start(port, &options, &server);
     Py_END_ALLOW_THREADS if (status != TBPROF_OK) return tbp_py_refuse(status);
@@ -75,7 +84,8 @@ static PyObject *client_monitor(PyObject *self, PyObject *args) {
 
 PyMethodDef tbp_py_server_methods[] = {
     {"server_start", server_start, METH_VARARGS,
-     "server_start(port, bind=None, token=None, allow_python_tracer=False) -> port"},
+     "server_start(port, bind=None, token=None, allow_python_tracer=False, mode=-1, "
+     "allow_root=None, allow_peers=None, max_duration_ms=0, allow_remote_workers=False) -> port"},
     {"server_stop", server_stop, METH_NOARGS, NULL},
     {"client_trace", client_trace, METH_VARARGS, NULL},
     {"client_monitor", client_monitor, METH_VARARGS, NULL},

@@ -20,11 +20,13 @@ _PLACES = {
               "span", "instant", "counter", "flow_produce", "flow_consume", "annotation_push", "annotation_pop",
               "memory_alloc", "memory_free", "memory_baseline", "thread_name", "warn", "Trace", "StepTrace", "Scope"),
     "_annotate": ("annotate",),
+    "server": ("start_server", "stop_server"),
+    "collect_profile": ("collect_profile",),
     "tf": ("Profile", "ProfilerOptions", "trace_wrapper"),
     "torch": ("profile", "schedule", "record_function", "tensorboard_trace_handler"),
 }
 _HOMES = {name: home for home, names in _PLACES.items() for name in names}
-_STYLES = ("keras", "tf", "jax", "torch", "data", "errors")
+_STYLES = ("keras", "tf", "jax", "torch", "data", "errors", "client", "server")
 __all__ = sorted(_HOMES) + sorted(_STYLES)
 
 

@@ -2,7 +2,9 @@
 from os import PathLike
 from typing import Any, Callable, Dict, Mapping, Optional, Sequence, TypeVar, Union, overload
 
-from tbprof import data as data, errors as errors, jax as jax, keras as keras, tf as tf, torch as torch
+from tbprof import (
+    client as client, data as data, errors as errors, jax as jax, keras as keras, server as server, tf as tf,
+    torch as torch)
 from tbprof._tbprof import (
     Scope as Scope, StepTrace as StepTrace, Trace as Trace, activity_end as activity_end,
     activity_start as activity_start, annotation_pop as annotation_pop, annotation_push as annotation_push,
@@ -11,6 +13,8 @@ from tbprof._tbprof import (
     memory_alloc as memory_alloc, memory_baseline as memory_baseline, memory_free as memory_free,
     metadata_set as metadata_set, pause as pause, resume as resume, snapshot as snapshot, span as span,
     stats as stats, step_begin as step_begin, step_end as step_end, thread_name as thread_name, warn as warn)
+from tbprof.collect_profile import collect_profile as collect_profile
+from tbprof.server import start_server as start_server, stop_server as stop_server
 from tbprof.tf import Profile as Profile, ProfilerOptions as ProfilerOptions, trace_wrapper as trace_wrapper
 from tbprof.torch import (
     profile as profile, record_function as record_function, schedule as schedule,

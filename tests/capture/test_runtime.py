@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The capture runtime from outside: programs of tests/capture/scenario.c, and what they leave behind."""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from support import Case, run  # noqa: E402
+
+SCENARIO = os.environ["SCENARIO"]
+
+
+class Runtime(Case):
+    def scenario(self, name, code=0, logdir=None, **env):
+        self.logdir = logdir or self.path("log")
+        os.makedirs(self.path("spool"), exist_ok=True)
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("TBPROF_", "SLURM", "RANK", "OMPI", "PMI"))}
+        full = {**clean, "TBPROF_SPOOL_DIR": self.path("spool"), **env}
+        r = subprocess.run([SCENARIO, name, self.logdir], capture_output=True, text=True, env=full, timeout=60)
+        self.assertEqual(r.returncode, code, r.stdout + r.stderr)
+        self.err = r.stderr
+        return r.stdout
+
+    def statuses(self, out):
+        return [(w, int(c)) for w, c in re.findall(r"^([^:\n]+): (\d+) ?", out, re.M)]
+
+    def counts(self, out):
+        line = re.search(r"^records .*$", out, re.M).group(0).split()
+        return {line[i]: int(line[i + 1]) for i in range(0, len(line), 2)}
+
+    def spools(self):
+        return glob.glob(self.path("spool", "**", "*.tbs"), recursive=True)
+
+    def runs(self):
+        """Run name -> list of hosts, as `tbprof info` sees them."""
+        r = run("info", "--json", self.logdir)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        return {x["run"]: x["hosts"] for x in json.loads(r.stdout)["runs"]}
+
+    def only_host(self):
+        runs = self.runs()
+        self.assertEqual(len(runs), 1, runs)
+        (hosts,) = runs.values()
+        self.assertEqual(len(hosts), 1, hosts)
+        return hosts[0]
+
+    def events(self, host):
+        return sum(p["events"] for p in host["planes"])
+
+    # ---- sessions ----
+
+    def test_n_sessions_are_n_runs_in_the_order_of_time(self):
+        out = self.scenario("many_sessions")
+        self.assertIn("start again: 6 another profiler session is running: started by thread", out)
+        self.assertIn("stop in the child: 14", out)
+        self.assertIn("stop again: 14 no profiler session is running", out)
+        runs = self.runs()
+        self.assertEqual(len(runs), 6)
+        events = [self.events(runs[name][0]) for name in sorted(runs)]
+        self.assertEqual(events, [1, 1, 1, 0, 1, 2])
+        self.assertEqual([len(h) for h in runs.values()], [1] * 6)
+        self.assertEqual(self.spools(), [])
+        for name in runs:
+            self.expect(0, "tool", "overview_page", os.path.join(self.logdir, "plugins", "profile", name))
+
+    def test_children_are_hosts_of_the_same_run(self):
+        self.scenario("children")
+        (hosts,) = self.runs().values()
+        self.assertEqual(len(hosts), 3)
+        self.assertEqual(sorted(self.events(h) for h in hosts), [1, 1, 1])
+        self.assertEqual(self.spools(), [])
+
+    def test_duration_ends_and_saves(self):
+        out = self.scenario("duration")
+        self.assertEqual(self.statuses(out), [("start", 0), ("active", 0), ("stop", 0), ("stop again", 14)])
+        self.assertEqual(self.events(self.only_host()), 1)
+
+    def test_delay_records_later(self):
+        out = self.scenario("delay")
+        self.assertIn("active: 0", out)
+        self.assertEqual(self.counts(out)["records"], 2)
+
+    def test_pause_leaves_out_and_ends_stay(self):
+        out = self.scenario("pause_and_resume")
+        self.assertEqual(self.counts(out)["records"], 9)
+        self.assertEqual(self.counts(out)["cut"], 0)
+        self.assertEqual(self.events(self.only_host()), 3 + 3)  # the marks are seen, too
+
+    def test_every_snapshot_is_a_run_and_nothing_is_twice(self):
+        out = self.scenario("snapshots")
+        self.assertIn("collected: 1", out)
+        runs = self.runs()
+        self.assertEqual(len(runs), 4)  # three snapshots and the rest; one went to memory
+        names = [p["name"] for p in sorted((p for h in runs.values() for p in h[0]["planes"]), key=lambda p: p["name"])]
+        self.assertEqual(names.count("/host:CPU"), 4)
+
+    def test_switched_off_by_the_environment(self):
+        out = self.scenario("one_session", TBPROF_DISABLE="1")
+        self.assertIn("start: 9 profiling is switched off by $TBPROF_DISABLE", out)
+        self.assertIn("stop: 14", out)
+        self.assertIn("$TF_DISABLE_PROFILING", self.scenario("one_session", TF_DISABLE_PROFILING="1"))
+        self.assertFalse(os.path.exists(self.logdir))
+
+    def test_autostart_needs_no_code(self):
+        for name in ("TBPROF_AUTOSTART", "MXNET_PROFILER_AUTOSTART"):
+            log = self.path(name)
+            self.scenario("plain", logdir=self.path("unused"), **{name: "1", "TBPROF_LOGDIR": log})
+            self.logdir = log
+            self.assertEqual(self.only_host()["steps"] + self.only_host()["incomplete_steps"], 6)
+
+    def test_options_from_environment_and_file(self):
+        with open(self.path("c.yaml"), "w") as f:
+            f.write("capture:\n  host_tracer_level: 0\n  session_id: from_file\nconvert:\n  jobs: 2\n")
+        self.scenario("one_session", TBPROF_CONFIG=self.path("c.yaml"))
+        self.assertEqual(list(self.runs()), ["from_file"])
+        self.scenario("one_session", TBPROF_CONFIG=self.path("c.yaml"), TBPROF_SESSION_ID="from_environment",
+                      logdir=self.path("log2"))
+        self.assertEqual(list(self.runs()), ["from_environment"])
+        self.scenario("one_session", TBPROF_DELAY_MS="soon", logdir=self.path("log3"))
+        self.assertIn("$TBPROF_DELAY_MS: option 'delay_ms': 'soon' is no number", self.err)
+
+    def test_wrong_options_say_what_is_wrong(self):
+        out = self.scenario("wrong_options")
+        for line in ("unknown: 3 unknown option 'max_host_byte'; did you mean 'max_host_bytes'?",
+                     "no number: 3 option 'delay_ms': 'soon' is no number from 0",
+                     "no word: 3 option 'full_policy': 'rings' is none of stop, ring, grow",
+                     "max_host_bytes 67108864", "start: 3 option 'host_tracer_level': -1 is not from 0 to 255",
+                     "start: 3 session_id '../out' cannot be the name of a run", "stop: 14 no profiler session",
+                     "pause: 14", "snapshot: 14", "schedule: 3 a schedule needs active > 0"):
+            self.assertIn(line, out)
+
+    # ---- records ----
+
+    def test_everything_arrives(self):
+        out = self.scenario("everything")
+        self.assertIn("level 3 is recorded: 0", out)
+        c = self.counts(out)
+        self.assertEqual({k: v for k, v in c.items() if k != "records"}, dict.fromkeys(list(c)[1:], 0))
+        host = self.only_host()
+        self.assertEqual(host["steps"] + host["incomplete_steps"], 4)
+        text = run("tool", "trace_viewer", self.logdir).stdout
+        for word in ("the main thread", "dynamic", "activity", "instant", "count", "loss", "number", "a text"):
+            self.assertIn(word, text)
+
+    def test_full_stop_keeps_what_is_older_and_counts(self):
+        out = self.scenario("full_stop")
+        c = self.counts(out)
+        begun = int(re.search(r"begun (\d+)", out).group(1))
+        self.assertEqual(begun + c["cap"], 100000)  # each dropped begin is one; no end was lost
+        self.assertEqual(c["records"], 1 + 2 * begun)
+        self.assertEqual(self.events(self.only_host()), 1 + begun)
+
+    def test_full_ring_keeps_what_is_newer_and_counts(self):
+        out = self.scenario("full_ring")
+        c = self.counts(out)
+        self.assertEqual(c["records"], 1 + 200000)
+        self.assertGreater(c["ring"], 100000)
+        self.assertEqual(c["cap"] + c["no_chunk"], 0)
+        kept = (c["records"] - c["ring"]) / 2
+        self.assertLess(abs(self.events(self.only_host()) - kept), 3)
+
+    def test_full_grow_keeps_all(self):
+        out = self.scenario("full_grow")
+        self.assertEqual(self.counts(out)["records"], 1 + 200000)
+        self.assertEqual(self.events(self.only_host()), 100001)
+
+    def test_signal_handlers_record_or_are_counted(self):
+        out = self.scenario("signals")
+        scopes, signals = map(int, re.search(r"scopes (\d+) signals (\d+)", out).groups())
+        c = self.counts(out)
+        self.assertGreater(signals, 100)
+        self.assertEqual(c["records"], 2 * scopes + 2 * (signals - c["reentrant"]))
+
+    def test_odd_uses_are_counted_and_survived(self):
+        c = self.counts(self.scenario("odd_uses"))
+        self.assertEqual(c["depth"], 70000 - 65535)
+        self.assertEqual(c["names_cut"], 1)
+        self.assertEqual(c["too_long"], 1)
+        self.assertEqual(c["cut"], 2)
+
+    def test_memory_serves_where_no_file_can_be(self):
+        self.scenario("in_memory")
+        self.assertEqual(self.events(self.only_host()), 1)
+        self.scenario("one_session", logdir=self.path("log2"), TBPROF_SPOOL_DIR=self.path("absent"))
+        self.assertIn("recorded in memory, which does not survive a crash", self.err)
+        self.assertEqual(len(self.runs()), 1)
+
+    # ---- what goes wrong ----
+
+    def test_a_crash_leaves_the_spool(self):
+        self.scenario("crash", code=-9)
+        self.assertEqual(len(self.spools()), 1)
+        self.assertFalse(os.path.exists(self.logdir))
+
+    def test_a_log_directory_that_cannot_be(self):
+        with open(self.path("file"), "w"):
+            pass
+        out = self.scenario("one_session", logdir=self.path("file", "log"))
+        self.assertIn("start: 14 log directory", out)
+
+    def test_a_failed_save_keeps_the_spool_and_says_how_to_go_on(self):
+        out = self.scenario("one_session", logdir="/proc/tbprof")
+        if "start: 0" not in out:
+            self.skipTest("/proc is not writable: told at the start")
+        self.assertEqual(len(self.spools()), 1)
+        self.assertIn(f"what was recorded is kept: run `tbprof recover {self.spools()[0]}`", out)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Capture on demand from Python: a process that serves, asked from inside and outside, forks included."""
+import os
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import recorded
+import tbprof
+from tbprof import errors
+
+
+class Trainer(threading.Thread):
+    """Steps of two milliseconds until told to stop."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.stopped = threading.Event()
+
+    def run(self):
+        step = 0
+        while not self.stopped.is_set():
+            with tbprof.StepTrace("train", step_num=step):
+                time.sleep(0.002)
+            step += 1
+
+
+class Servers(recorded.Case):
+    def setUp(self):
+        super().setUp()
+        self.trainer = Trainer()
+        self.trainer.start()
+        self.addCleanup(self.trainer.join)
+        self.addCleanup(self.trainer.stopped.set)
+
+    def serve(self, **options):
+        port = tbprof.start_server(0, **options)
+        self.addCleanup(self.stop)
+        return f"127.0.0.1:{port}"
+
+    @staticmethod
+    def stop():
+        try:
+            tbprof.stop_server()
+        except ValueError:
+            pass
+
+    def test_a_profile_of_a_running_process(self):
+        folder = tbprof.client.trace(self.serve(), self.logdir, 300)
+        self.assertEqual(recorded.runs(self.logdir), [folder])
+        self.assertGreater(len(recorded.steps(folder)), 10)
+
+    def test_a_profile_into_the_log_directory_of_the_client(self):
+        os.makedirs(self.logdir)
+        address = self.serve(mode="auto", allow_root=[self.logdir])
+        folder = tbprof.client.trace(address, self.logdir, 100, options={"delay_ms": 50})
+        self.assertEqual(recorded.runs(self.logdir), [folder])
+
+    def test_one_server_at_a_time(self):
+        address = self.serve()
+        with self.assertRaisesRegex(ValueError, "Only one profiler server"):
+            tbprof.start_server(0)
+        self.assertIn("steps: ", tbprof.client.monitor(address, 200, 2))
+        tbprof.stop_server()
+        with self.assertRaisesRegex(ValueError, "No active profiler server"):
+            tbprof.stop_server()
+        with self.assertRaisesRegex(errors.UnavailableError, "not reachable"):
+            tbprof.client.monitor(address, 200)
+
+    def test_several_servers_some_away(self):
+        with self.assertWarnsRegex(RuntimeWarning, "127.0.0.1:1: not reachable"):
+            folder = tbprof.client.trace(f"{self.serve()},127.0.0.1:1", self.logdir, 200, num_tracing_attempts=1)
+        self.assertEqual(recorded.runs(self.logdir), [folder])
+
+    def test_errors(self):
+        with self.assertRaisesRegex(errors.UnavailableError, "not reachable"):
+            tbprof.client.trace("127.0.0.1:1", self.logdir, 100)
+        with self.assertRaisesRegex(errors.InvalidArgumentError, "write .::1.:6009"):
+            tbprof.client.trace("::1:6009", self.logdir, 100)
+        with self.assertRaises(errors.InvalidArgumentError):
+            tbprof.start_server(0, bind="0.0.0.0")  # nobody said who may call
+        with self.assertRaises(errors.UnavailableError):
+            tbprof.start_server(0, bind="192.0.2.1", token="t")  # no address of this machine
+
+    def test_a_session_of_the_program_goes_first(self):
+        address = self.serve()
+        tbprof.start(self.logdir)
+        with self.assertRaisesRegex(errors.UnavailableError, "another profiler session is running"):
+            tbprof.client.trace(address, self.logdir, 100, num_tracing_attempts=1)
+        tbprof.stop()
+
+    def test_a_forked_child_has_no_server(self):
+        address = self.serve()
+        child = os.fork()
+        if child == 0:
+            tbprof.stop_server()  # the parent's goes on
+            os._exit(0)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        tbprof.client.trace(address, self.logdir, 100)
+        self.assertEqual(len(recorded.runs(self.logdir)), 1)
+
+    def test_the_environment_starts_one_and_collect_profile_asks_it(self):
+        program = ("import tbprof, time, sys\n"
+                   "from tbprof import _core\n"
+                   "print('up', flush=True)\n"
+                   "for i in range(3000):\n"
+                   "    with tbprof.StepTrace('train', step_num=i): time.sleep(.002)\n")
+        port = tbprof.start_server(0)  # free in a moment
+        tbprof.stop_server()
+        p = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True,
+                             env=dict(os.environ, TBPROF_SERVER=str(port)))
+        self.assertEqual(p.stdout.readline(), "up\n")
+        r = subprocess.run([sys.executable, "-m", "tbprof.collect_profile", str(port), "300", "--log_dir", self.logdir],
+                           capture_output=True, text=True, timeout=60)
+        p.kill()
+        p.wait()
+        p.stdout.close()
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertIn("Dumped profiling information in: " + self.logdir, r.stdout)
+        self.assertGreater(len(recorded.steps(recorded.runs(self.logdir)[0])), 10)
+
+
+if __name__ == "__main__":
+    unittest.main()
