@@ -25,3 +25,11 @@ void *tbp_vec_grow_bytes(void *at, size_t *cap, size_t need, size_t item) {
 void tbp_vec_free_bytes(void *at) {
     free(at);
 }
+
+void *tbp_vec_shrink_bytes(void *at, size_t *cap, size_t keep, size_t item) {
+    size_t n = keep ? keep : 1;
+    void *p = n < *cap ? realloc(at, n * item) : NULL;
+    if (p)
+        *cap = n;
+    return p ? p : at;
+}

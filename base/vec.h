@@ -19,12 +19,16 @@
 
 void *tbp_vec_grow_bytes(void *at, size_t *cap, size_t need, size_t item);
 void tbp_vec_free_bytes(void *at);
+void *tbp_vec_shrink_bytes(void *at, size_t *cap, size_t keep, size_t item);
 
 /* Pointer to a new last item (not zeroed). */
 #define tbp_vec_push(v) (tbp_vec_reserve((v), (v)->n + 1), &(v)->at[(v)->n++])
 #define tbp_vec_reserve(v, need)                                                                   \
     ((void)((need) > (v)->cap &&                                                                   \
             ((v)->at = tbp_vec_grow_bytes((v)->at, &(v)->cap, (need), sizeof *(v)->at), 1)))
+/* Gives back the room behind the first `keep` items. */
+#define tbp_vec_shrink(v, keep)                                                                    \
+    ((void)((v)->at = tbp_vec_shrink_bytes((v)->at, &(v)->cap, (keep), sizeof *(v)->at)))
 #define tbp_vec_release(v) (tbp_vec_free_bytes((v)->at), (v)->at = NULL, (v)->n = (v)->cap = 0)
 
 #endif

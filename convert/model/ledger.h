@@ -32,6 +32,23 @@
     X(VIEW_CAP, "view_cap", "events left out of the trace view by its event limit", 1)             \
     X(WRITE_CAP, "write_cap",                                                                      \
       "short host events left out of the xplane written, which must stay below 2 GiB", 1)          \
+    X(JSON_RAW_QUOTE, "json_raw_quote", "quotes inside JSON texts without a backslash", 0)         \
+    X(JSON_CONTROL, "json_control", "control characters inside JSON texts", 0)                     \
+    X(JSON_BACKSLASH, "json_backslash", "backslashes in JSON texts that begin no escape", 0)       \
+    X(JSON_BARE_WORD, "json_bare_word", "words such as inf or N/A in place of a JSON value", 0)    \
+    X(JSON_COMMA, "json_comma", "commas too many or too few in JSON", 0)                           \
+    X(JSON_KEY_QUOTE, "json_key_quote", "JSON keys without their quotes", 0)                       \
+    X(JSON_BRACKET, "json_bracket", "JSON brackets that match nothing", 0)                         \
+    X(JSON_CUT, "json_cut", "JSON that ends before it is complete", 0)                             \
+    X(JSON_SECOND, "json_second", "JSON documents behind the first", 0)                            \
+    X(JSON_DEPTH, "json_depth", "JSON values nested too deep, passed over", 0)                     \
+    X(OTHER_CLOCK, "other_clock", "events weeks away from all others: of another clock", 1)        \
+    X(NO_TIME, "no_time", "events without a time that can be read", 1)                             \
+    X(UNFINISHED, "unfinished", "events without an end: end with their thread", 0)                 \
+    X(UNMATCHED_END, "unmatched_end", "ends of events that have not begun", 1)                     \
+    X(NO_DURATION, "no_duration", "events without a duration: taken as none", 0)                   \
+    X(NOT_SHOWN, "not_shown", "records of a kind that no page shows", 0)                           \
+    X(TRACK_CAP, "track_cap", "events on threads beyond the 65536th", 1)                           \
     X(REPAIR_STEP_NUM, "repair_step_num", "repair: steps taken from step_num without _r", 0)       \
     X(REPAIR_LEVEL_0, "repair_level_0", "repair: kernel op taken from stat 'level 0'", 0)          \
     X(REPAIR_SHM, "repair_shm", "repair: shared memory taken from 'shm:'", 0)                      \

@@ -158,6 +158,7 @@ struct tbp_host {
     size_t n_groups;
     struct tbp_group_link *group_links; /* made by grouping; each pair once, ascending */
     size_t n_group_links;
+    bool is_foreign;  /* not read from an xplane: the input holds none of its bytes */
     bool was_grouped; /* the file came with groups: nothing was computed */
     struct tbp_ledger ledger;
     struct tbp_arena arena;   /* names, tables of metadata */

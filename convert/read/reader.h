@@ -23,6 +23,8 @@ struct tbp_reader {
 extern const struct tbp_reader *const tbp_readers[]; /* readers.c: THE TABLE; NULL-terminated */
 extern const struct tbp_reader tbp_reader_xplane;
 extern const struct tbp_reader tbp_reader_spool;
+extern const struct tbp_reader tbp_reader_kineto;
+extern const struct tbp_reader tbp_reader_chrome;
 
 /* Opens path, detects the format (or takes `from` if not NULL) and reads it into host, which it
  * initialises. On failure the host is released. */

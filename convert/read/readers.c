@@ -7,9 +7,7 @@
 #include <string.h>
 
 const struct tbp_reader *const tbp_readers[] = {
-    &tbp_reader_xplane,
-    &tbp_reader_spool,
-    NULL,
+    &tbp_reader_xplane, &tbp_reader_spool, &tbp_reader_kineto, &tbp_reader_chrome, NULL,
 };
 
 enum { PROBE_BYTES = 1 << 16 };

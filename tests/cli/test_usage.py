@@ -119,7 +119,7 @@ class Usage(Case):
                               (("convert", "--tools", "ker"), ["kernel_stats"]),
                               (("convert", "--tools", "overview_page,ker"), ["overview_page,kernel_stats"]),
                               (("convert", "-j", ""), []), (("convert", "--run", ""), []),
-                              (("info", "--from", ""), ["spool", "xplane"]), (("tool", "over"), ["overview_page"]),
+                              (("info", "--from", ""), ["chrome", "kineto", "spool", "xplane"]), (("tool", "over"), ["overview_page"]),
                               (("tool", "overview_page", ""), everything), (("tools", ""), []),
                               (("tool", "trace_viewer@", "x", "-O", "start"), ["start_time_ms="]),
                               (("tool", "trace_viewer", "@", "x", "--param", "search_m"), ["search_metadata="]),

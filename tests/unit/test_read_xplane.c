@@ -245,7 +245,7 @@ Test(read_xplane, text_is_refused_with_the_path) {
 /* A newline is the key of a plane: text and JSON that begin with one are still no profile. */
 Test(read_xplane, text_behind_newlines_is_refused) {
     static const char *const texts[] = {"\n\n\nhello this is text, long enough for a length\n",
-                                        "\n{\n  \"schemaVersion\": 1,\n  \"traceEvents\": []\n}\n",
+                                        "\n{\n  \"schemaVersion\": 1,\n  \"shared\": []\n}\n",
                                         "\n  [1, 2, 3]", "\n\"a\": 1"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct tbp_host h;

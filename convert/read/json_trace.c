@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Documents of trace events; see json_trace.h. The document may be an object with the member
+ * traceEvents, a bare list, or (after damage) loose events one after the other.
+ */
+#include "convert/read/json_trace.h"
+
+#include <string.h>
+
+static struct tbp_str raw_since(const struct tbp_json_pull *j, uint64_t offset) {
+    return (struct tbp_str){(const char *)j->start + offset, (size_t)(j->at - j->start) - offset};
+}
+
+static void read_value(struct tbp_json_pull *j, struct tbp_json_value *v) {
+    v->token = tbp_json_pull_next(j);
+    if (v->token == TBP_JSON_OBJECT || v->token == TBP_JSON_ARRAY) {
+        uint64_t offset = j->offset;
+        tbp_json_pull_skip(j, v->token);
+        v->text = raw_since(j, offset);
+        v->is_plain = false;
+        return;
+    }
+    v->text = j->text;
+    v->is_plain = j->is_plain;
+}
+
+static void read_args(struct tbp_json_trace *jt, struct tbp_json_event *e) {
+    struct tbp_json_pull *j = &jt->json;
+    enum tbp_json_token token = tbp_json_pull_next(j);
+    if (token != TBP_JSON_OBJECT) {
+        tbp_json_pull_skip(j, token);
+        return;
+    }
+    while ((token = tbp_json_pull_next(j)) == TBP_JSON_KEY) {
+        if (e->n_args == TBP_JSON_MAX_ARGS) {
+            tbp_json_pull_skip(j, token);
+            continue;
+        }
+        struct tbp_json_arg *a = &e->args[e->n_args++];
+        a->key = j->text;
+        a->key_is_plain = j->is_plain;
+        read_value(j, &a->value);
+    }
+}
+
+static void read_scoped_id(struct tbp_json_pull *j, struct tbp_json_event *e) {
+    enum tbp_json_token token = tbp_json_pull_next(j);
+    if (token != TBP_JSON_OBJECT) {
+        tbp_json_pull_skip(j, token);
+        return;
+    }
+    while ((token = tbp_json_pull_next(j)) == TBP_JSON_KEY)
+        read_value(j, tbp_str_is(j->text, "local") ? &e->id_local : &e->id_global);
+}
+
+static bool is(struct tbp_str s, const char *text, size_t n) {
+    return s.n == n && memcmp(s.p, text, n) == 0;
+}
+#define IS(s, text) is((s), (text), sizeof(text) - 1)
+
+/* Where the value of this member goes; NULL: nowhere. */
+static struct tbp_json_value *member(struct tbp_json_event *e, struct tbp_str key) {
+    if (IS(key, "ts"))
+        return &e->ts;
+    if (IS(key, "dur"))
+        return &e->dur;
+    if (IS(key, "pid"))
+        return &e->pid;
+    if (IS(key, "tid"))
+        return &e->tid;
+    if (IS(key, "cat"))
+        return &e->cat;
+    if (IS(key, "name"))
+        return &e->name;
+    if (IS(key, "id"))
+        return &e->id;
+    if (IS(key, "scope"))
+        return &e->scope;
+    return IS(key, "bind_id") ? &e->flow : NULL;
+}
+
+static void read_event(struct tbp_json_trace *jt, struct tbp_json_event *e) {
+    struct tbp_json_pull *j = &jt->json;
+    e->name = e->cat = e->ts = e->dur = e->pid = e->tid = (struct tbp_json_value){0};
+    e->id = e->id_local = e->id_global = e->scope = e->flow = (struct tbp_json_value){0};
+    e->ph = 0;
+    e->n_args = 0;
+    e->offset = j->offset;
+    while (tbp_json_pull_next(j) == TBP_JSON_KEY) {
+        struct tbp_json_value *v = member(e, j->text), phase;
+        if (v) {
+            read_value(j, v);
+        } else if (IS(j->text, "args")) {
+            read_args(jt, e);
+        } else if (IS(j->text, "ph")) {
+            read_value(j, &phase);
+            e->ph = phase.token == TBP_JSON_STRING && phase.text.n == 1 ? phase.text.p[0] : '?';
+        } else if (IS(j->text, "id2")) {
+            read_scoped_id(j, e);
+        } else {
+            tbp_json_pull_skip(j, TBP_JSON_KEY);
+        }
+    }
+}
+
+/* An event that the end of the input cut is lost, unless only its brackets are. */
+static bool is_cut(const struct tbp_json_trace *jt, const struct tbp_json_event *e,
+                   uint64_t cuts_before) {
+    const struct tbp_json_pull *j = &jt->json;
+    if (j->at < j->end || j->count[TBP_JSON_CUT] == cuts_before)
+        return false;
+    return e->ph == 0 || j->first_offset[TBP_JSON_CUT] != (uint64_t)(j->end - j->start) ||
+           (e->ph == 'X' && e->dur.token == TBP_JSON_END);
+}
+
+static void take_event(struct tbp_json_trace *jt, struct tbp_json_event *e) {
+    struct tbp_ledger *l = &jt->host->ledger;
+    uint64_t cuts = jt->json.count[TBP_JSON_CUT];
+    read_event(jt, e);
+    if (is_cut(jt, e, cuts)) {
+        l->events_read++;
+        l->events_dropped++;
+        tbp_ledger_count(l, TBP_LEDGER_EVENT_DROPPED, 1, e->offset);
+        return;
+    }
+    if (e->ph == 0 && e->name.token == TBP_JSON_END)
+        return; /* the empty object that closes some lists */
+    jt->n_events++;
+    jt->dialect->event(jt, e);
+}
+
+static void read_list(struct tbp_json_trace *jt, struct tbp_json_event *e) {
+    enum tbp_json_token token;
+    bool has_objects = false, has_others = false;
+    while ((token = tbp_json_pull_next(&jt->json)) != TBP_JSON_ARRAY_END && token != TBP_JSON_END) {
+        has_objects |= token == TBP_JSON_OBJECT;
+        has_others |= token != TBP_JSON_OBJECT;
+        if (token == TBP_JSON_OBJECT)
+            take_event(jt, e);
+        else
+            tbp_json_pull_skip(&jt->json, token);
+    }
+    jt->has_list |= has_objects || !has_others;
+}
+
+/* An object at the top is the document, or an event that lost its list. */
+static bool is_loose_event(const struct tbp_json_pull *j) {
+    enum { LOOK = 4096 };
+    struct tbp_json_pull copy = *j;
+    copy.end = j->end - j->at > LOOK ? j->at + LOOK : j->end;
+    bool has_phase = false, has_time = false;
+    while (tbp_json_pull_next(&copy) == TBP_JSON_KEY) {
+        has_phase |= IS(copy.text, "ph");
+        has_time |= IS(copy.text, "ts") || IS(copy.text, "pid");
+        tbp_json_pull_skip(&copy, TBP_JSON_KEY);
+    }
+    return has_phase && has_time;
+}
+
+static void read_document(struct tbp_json_trace *jt, struct tbp_json_event *e) {
+    struct tbp_json_pull *j = &jt->json;
+    while (tbp_json_pull_next(j) == TBP_JSON_KEY) {
+        if (!IS(j->text, "traceEvents")) {
+            if (!jt->dialect->header || !jt->dialect->header(jt, j->text))
+                tbp_json_pull_skip(j, TBP_JSON_KEY);
+            continue;
+        }
+        enum tbp_json_token token = tbp_json_pull_next(j);
+        if (token == TBP_JSON_ARRAY)
+            read_list(jt, e);
+        else
+            tbp_json_pull_skip(j, token);
+    }
+}
+
+static void read_all(struct tbp_json_trace *jt, struct tbp_json_event *e) {
+    struct tbp_json_pull *j = &jt->json;
+    enum tbp_json_token token;
+    while ((token = tbp_json_pull_next(j)) != TBP_JSON_END) {
+        if (token == TBP_JSON_ARRAY) {
+            read_list(jt, e);
+        } else if (token == TBP_JSON_OBJECT && is_loose_event(j)) {
+            jt->has_list = true;
+            take_event(jt, e);
+        } else if (token == TBP_JSON_OBJECT) {
+            read_document(jt, e);
+        }
+    }
+}
+
+static void note_repairs(struct tbp_json_trace *jt) {
+    static const enum tbp_ledger_key keys[TBP_JSON_REPAIRS] = {
+        [TBP_JSON_RAW_QUOTE] = TBP_LEDGER_JSON_RAW_QUOTE,
+        [TBP_JSON_CONTROL] = TBP_LEDGER_JSON_CONTROL,
+        [TBP_JSON_BACKSLASH] = TBP_LEDGER_JSON_BACKSLASH,
+        [TBP_JSON_BARE_WORD] = TBP_LEDGER_JSON_BARE_WORD,
+        [TBP_JSON_COMMA] = TBP_LEDGER_JSON_COMMA,
+        [TBP_JSON_KEY_QUOTE] = TBP_LEDGER_JSON_KEY_QUOTE,
+        [TBP_JSON_BRACKET] = TBP_LEDGER_JSON_BRACKET,
+        [TBP_JSON_CUT] = TBP_LEDGER_JSON_CUT,
+        [TBP_JSON_SECOND] = TBP_LEDGER_JSON_SECOND,
+        [TBP_JSON_UTF8] = TBP_LEDGER_INVALID_UTF8,
+        [TBP_JSON_DEPTH] = TBP_LEDGER_JSON_DEPTH,
+    };
+    for (int k = 0; k < TBP_JSON_REPAIRS; k++)
+        tbp_ledger_count(&jt->host->ledger, keys[k], jt->json.count[k], jt->json.first_offset[k]);
+}
+
+static int refuse(const struct tbp_host *host, struct tbp_error *err) {
+    char path[TBP_ERROR_TEXT];
+    size_t n = host->path.n < sizeof path - 1 ? host->path.n : sizeof path - 1;
+    memcpy(path, host->path.p, n);
+    path[n] = 0;
+    return tbp_fail_at(err, TBP_E_FORMAT, path, TBP_NO_OFFSET,
+                       "JSON without trace events (no list 'traceEvents', no list of events)");
+}
+
+int tbp_json_trace_read(struct tbp_host *host, const struct tbp_json_dialect *dialect, void *ctx,
+                        struct tbp_error *err) {
+    struct tbp_json_trace jt = {.host = host, .dialect = dialect, .ctx = ctx};
+    struct tbp_json_event *e = TBP_NEW(&host->arena, struct tbp_json_event);
+    tbp_json_pull_init(&jt.json, host->input.data, host->input.size);
+    tbp_trace_init(&jt.trace, host);
+    if (dialect->begin)
+        dialect->begin(&jt);
+    read_all(&jt, e);
+    note_repairs(&jt);
+    int status = TBP_OK;
+    if (jt.has_list) {
+        if (dialect->finish)
+            dialect->finish(&jt);
+        tbp_trace_finish(&jt.trace);
+    } else {
+        status = refuse(host, err);
+    }
+    tbp_input_drop_pages(&host->input);
+    tbp_trace_release(&jt.trace);
+    tbp_strtab_release(&jt.id_texts);
+    tbp_vec_release(&jt.scratch);
+    return status;
+}
+
+/* ---- detection ---- */
+
+enum { WINDOW = 1 << 16 };
+
+bool tbp_json_trace_looks_so(const uint8_t *data, size_t size) {
+    static const uint8_t mark[] = {0xef, 0xbb, 0xbf};
+    size_t i = size >= sizeof mark && memcmp(data, mark, sizeof mark) == 0 ? sizeof mark : 0;
+    while (i < size && (data[i] == ' ' || data[i] == '\n' || data[i] == '\r' || data[i] == '\t'))
+        i++;
+    if (i == size)
+        return i >= WINDOW; /* nothing but blanks as far as can be seen */
+    return data[i] == '{' || data[i] == '[' || data[i] == ',';
+}
+
+static bool has_any(const uint8_t *data, size_t size, const char *const *texts) {
+    for (size_t i = 0; texts[i]; i++)
+        if (memmem(data, size, texts[i], strlen(texts[i])))
+            return true;
+    return false;
+}
+
+bool tbp_json_trace_has_any(const uint8_t *data, size_t size, const char *const *texts) {
+    static const char list[] = "\"traceEvents\"";
+    size_t window = size < WINDOW ? size : WINDOW;
+    if (has_any(data, window, texts) || has_any(data + size - window, window, texts))
+        return true;
+    const uint8_t *at = memmem(data, size, list, sizeof list - 1);
+    if (!at)
+        return false;
+    size_t left = size - (size_t)(at - data);
+    return has_any(at, left < WINDOW ? left : WINDOW, texts);
+}
+
+/* ---- values ---- */
+
+struct tbp_str tbp_json_trace_text(struct tbp_json_trace *jt, const struct tbp_json_value *v) {
+    if (v->token == TBP_JSON_TRUE)
+        return TBP_STR("true");
+    if (v->token == TBP_JSON_FALSE)
+        return TBP_STR("false");
+    if (v->token == TBP_JSON_END || v->token == TBP_JSON_NULL)
+        return TBP_STR_NONE;
+    if (v->is_plain)
+        return v->text;
+    if (v->token != TBP_JSON_STRING && tbp_utf8_valid_prefix(v->text) == v->text.n)
+        return v->text;
+    if (v->token == TBP_JSON_STRING && !memchr(v->text.p, '\\', v->text.n) &&
+        tbp_utf8_valid_prefix(v->text) == v->text.n)
+        return v->text;
+    tbp_vec_reserve(&jt->scratch, tbp_json_decode_room(v->text));
+    return (struct tbp_str){jt->scratch.at, tbp_json_decode(&jt->json, v->text, jt->scratch.at)};
+}
+
+uint32_t tbp_json_trace_intern(struct tbp_json_trace *jt, const struct tbp_json_value *v) {
+    return tbp_trace_text(&jt->trace, tbp_json_trace_text(jt, v));
+}
+
+bool tbp_json_trace_id(struct tbp_json_trace *jt, const struct tbp_json_value *v, int64_t *id,
+                       bool *is_text) {
+    *is_text = false;
+    *id = 0;
+    if (v->token != TBP_JSON_STRING && v->token != TBP_JSON_NUMBER)
+        return false;
+    if (tbp_json_id(v->text, id))
+        return true;
+    struct tbp_str s = tbp_json_trace_text(jt, v);
+    *is_text = true;
+    *id = (int64_t)(tbp_str_hash(s) >> 2 | (uint64_t)1 << 62);
+    return true;
+}
+
+bool tbp_json_trace_time(const struct tbp_json_value *v, int64_t *ns, unsigned *ps) {
+    return (v->token == TBP_JSON_NUMBER || v->token == TBP_JSON_STRING) &&
+           tbp_json_decimal(v->text, 3, ns, ps);
+}
+
+uint64_t tbp_json_trace_duration(struct tbp_json_trace *jt, const struct tbp_json_event *e) {
+    int64_t ns;
+    unsigned ps;
+    struct tbp_ledger *l = &jt->host->ledger;
+    if (!tbp_json_trace_time(&e->dur, &ns, &ps)) {
+        tbp_ledger_count(l, TBP_LEDGER_NO_DURATION, 1, e->offset);
+        return 0;
+    }
+    if (ns < 0 || ns > INT64_MAX / 1000 - 1) {
+        tbp_ledger_count(l, ns < 0 ? TBP_LEDGER_NEGATIVE_TIME : TBP_LEDGER_TIME_OVERFLOW, 1,
+                         e->offset);
+        return 0;
+    }
+    return (uint64_t)ns * 1000u + ps;
+}
+
+const struct tbp_json_value *tbp_json_trace_arg(const struct tbp_json_event *e, const char *key) {
+    size_t n = strlen(key);
+    for (size_t i = 0; i < e->n_args; i++)
+        if (is(e->args[i].key, key, n))
+            return &e->args[i].value;
+    return NULL;
+}

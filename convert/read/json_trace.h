@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Walks a document of trace events (the format of about:tracing, which all frameworks' JSON traces
+ * are dialects of) and hands out one event after the other, its fields in whatever order they came.
+ * What the fields mean is the dialect's: read_kineto.c, read_chrome.c.
+ */
+#ifndef TBP_CONVERT_READ_JSON_TRACE_H
+#define TBP_CONVERT_READ_JSON_TRACE_H
+
+#include "base/json_pull.h"
+#include "convert/read/reader.h"
+#include "convert/read/trace_build.h"
+
+struct tbp_json_value {
+    enum tbp_json_token token; /* of containers: OBJECT or ARRAY, and text is all of it */
+    struct tbp_str text;
+    bool is_plain;
+};
+
+struct tbp_json_arg {
+    struct tbp_str key;
+    struct tbp_json_value value;
+    bool key_is_plain;
+};
+
+enum { TBP_JSON_MAX_ARGS = 64 };
+
+struct tbp_json_event {
+    struct tbp_json_value name, cat, ts, dur, pid, tid, id, id_local, id_global, scope, flow;
+    char ph; /* 0: none */
+    struct tbp_json_arg args[TBP_JSON_MAX_ARGS];
+    size_t n_args;
+    uint64_t offset;
+};
+
+struct tbp_json_trace;
+struct tbp_json_dialect {
+    void (*begin)(struct tbp_json_trace *jt); /* NULL allowed, as for header and finish */
+    void (*event)(struct tbp_json_trace *jt, const struct tbp_json_event *e);
+    /* A member of the document beside the events; it has read the key and takes the value. False:
+     * not taken. */
+    bool (*header)(struct tbp_json_trace *jt, struct tbp_str key);
+    void (*finish)(struct tbp_json_trace *jt);
+};
+
+struct tbp_json_trace {
+    struct tbp_json_pull json;
+    struct tbp_trace trace;
+    struct tbp_host *host;
+    const struct tbp_json_dialect *dialect;
+    void *ctx; /* of the dialect */
+    struct tbp_strtab id_texts;
+    TBP_VEC(char) scratch;
+    uint64_t n_events;
+    bool has_list; /* there was a list of events, maybe an empty one */
+};
+
+/* Reads the whole input. Fails if it is no document of trace events. */
+int tbp_json_trace_read(struct tbp_host *host, const struct tbp_json_dialect *dialect, void *ctx,
+                        struct tbp_error *err);
+
+/* Begins like JSON. */
+bool tbp_json_trace_looks_so(const uint8_t *data, size_t size);
+/* Some of these texts (NULL-terminated) stands where a document tells what it is: at its beginning,
+ * where its events begin, or at its end. */
+bool tbp_json_trace_has_any(const uint8_t *data, size_t size, const char *const *texts);
+
+/* Text of a string (escapes undone, valid UTF-8) or number; valid until the next call. */
+struct tbp_str tbp_json_trace_text(struct tbp_json_trace *jt, const struct tbp_json_value *v);
+/* The same as a number of the trace's texts. */
+uint32_t tbp_json_trace_intern(struct tbp_json_trace *jt, const struct tbp_json_value *v);
+/* An integer, also in quotes; other texts get a number of their own, beyond those of processes.
+ * *is_text tells which; false if there is nothing. */
+bool tbp_json_trace_id(struct tbp_json_trace *jt, const struct tbp_json_value *v, int64_t *id,
+                       bool *is_text);
+/* Microseconds, also in quotes. */
+bool tbp_json_trace_time(const struct tbp_json_value *v, int64_t *ns, unsigned *ps);
+/* Duration in picoseconds; none or a negative one is 0 and counted. */
+uint64_t tbp_json_trace_duration(struct tbp_json_trace *jt, const struct tbp_json_event *e);
+/* First argument of this name, or NULL. */
+const struct tbp_json_value *tbp_json_trace_arg(const struct tbp_json_event *e, const char *key);
+
+#endif

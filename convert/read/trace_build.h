@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How a reader of a format other than xplane fills the model. It says what it reads, in any order:
+ *
+ *     tbp_trace_init(&t, host);
+ *     uint32_t main = tbp_trace_thread(&t, pid, tid);               // a line of /host:CPU
+ *     uint32_t s7 = tbp_trace_stream(&t, 0, 7);                     // Stream #7 of /device:GPU:0
+ *     tbp_trace_stat_text(&t, TBP_TRACE_SHARED, key, details);      // stats of the next event
+ *     tbp_trace_add(&t, &(struct tbp_trace_event){.track = s7, .name = name, .start_ns = …});
+ *     tbp_trace_finish(&t);                                         // planes, lines, columns
+ *
+ * and finish makes of it what the analyses expect: events in order of time, names and lines in an
+ * order that does not depend on that of the input; the op on each kernel (the op around its launch,
+ * by correlation id); step marks as roots whose step holds what other threads did meanwhile; memory
+ * totals; begin and end paired; times counted from the first event, events of another clock
+ * quarantined. What the parts mean:
+ *
+ * - An op (TBP_TRACE_OP) is shown in the op tables; a launch carries the correlation id of the
+ *   device events it starts in `link`, a device event that of its launch.
+ * - A step mark carries its number in `link`. TBP_TRACE_BEGIN and TBP_TRACE_END are paired by a
+ *   stack per track; they need no duration.
+ * - Shared stats (TBP_TRACE_SHARED) are few and repeat: kept once. Own stats are of one event.
+ *   Texts are numbers from tbp_trace_text; in the model they become references.
+ *
+ * Memory: 40 bytes per event while reading, given back while the columns are filled; the stats of
+ * an event become XStat wire bytes in the host's arena, equal ones once. Ownership: release after
+ * finish or failure; the host owns what was made. Texts given are copied. One thread.
+ */
+#ifndef TBP_CONVERT_READ_TRACE_BUILD_H
+#define TBP_CONVERT_READ_TRACE_BUILD_H
+
+#include "base/vec.h"
+#include "convert/model/builder.h"
+
+enum tbp_trace_flag {
+    TBP_TRACE_OP = 1,     /* a framework op on the host */
+    TBP_TRACE_STEP = 2,   /* link: its number */
+    TBP_TRACE_LAUNCH = 4, /* link: correlation id */
+    TBP_TRACE_DEVICE = 8, /* link: correlation id; work of a device */
+    TBP_TRACE_BEGIN = 16,
+    TBP_TRACE_END = 32,     /* name 0: ends whatever is open */
+    TBP_TRACE_MEMORY = 64,  /* by tbp_trace_memory only */
+    TBP_TRACE_INSIDE = 128, /* set by finish: belongs to the step that runs then */
+};
+
+enum tbp_trace_stats { TBP_TRACE_SHARED, TBP_TRACE_OWN };
+
+struct tbp_trace_event {
+    uint32_t track, name; /* name: of tbp_trace_text */
+    int64_t start_ns;
+    unsigned start_ps; /* 0 … 999, added */
+    uint64_t dur_ps, link;
+    unsigned flags;
+    uint64_t external_id; /* of a device event: that of its op, if there is no launch; else 0 */
+};
+
+struct tbp_trace_memory_event {
+    uint32_t track, allocator; /* allocator: text */
+    int64_t start_ns;
+    unsigned start_ps;
+    int64_t bytes; /* negative: freed */
+    uint64_t address;
+    int64_t allocated, reserved; /* after it; allocated < 0: not known, then the sum of bytes */
+};
+
+struct tbp_trace_row { /* sorted many times: 40 bytes */
+    int64_t start_ns;
+    uint64_t dur_ps; /* begin and end: number in the input; memory: text of the op around it */
+    uint64_t link;
+    uint32_t name;
+    uint32_t set : 24, flags : 8;
+    uint32_t own; /* offset in own, or index in memory */
+    uint32_t track : 22, start_ps : 10;
+};
+
+enum tbp_trace_track_kind { TBP_TRACK_THREAD, TBP_TRACK_DEVICE, TBP_TRACK_OTHER };
+
+struct tbp_trace_track {
+    uint32_t plane, target; /* target: the track it is merged into when begin and end are paired */
+    enum tbp_trace_track_kind kind;
+    int64_t id;
+    struct tbp_str name;
+    int64_t sort; /* smaller first */
+    int64_t first_ns;
+    uint32_t rank;
+    uint64_t types; /* of a stream: bits of TBP_TRACE_STREAM_TYPES */
+};
+
+struct tbp_trace_plane {
+    struct tbp_str name;
+    TBP_VEC(struct tbp_str) stats; /* XStat messages are made of them by finish */
+    uint32_t rank;
+};
+
+struct tbp_trace_plane_stat {
+    uint32_t plane, key;
+    bool is_text;
+    uint64_t value; /* number, or text */
+};
+
+struct tbp_trace_memory {
+    uint64_t address;
+    int64_t bytes, allocated, reserved, peak;
+    uint32_t allocator;
+};
+
+struct tbp_trace_step { /* made by finish, in order of start */
+    int64_t start_ns, end_ns;
+    uint32_t track;
+};
+
+struct tbp_trace {
+    struct tbp_host *host;
+    struct tbp_strtab texts; /* number 0: "" */
+    TBP_VEC(uint8_t) uses;   /* of texts: bits 1 event name, 2 stat name, 4 reference */
+    struct tbp_strtab sets;  /* number 0: no stats */
+    TBP_VEC(struct tbp_trace_plane) planes;
+    struct tbp_strtab plane_names;
+    TBP_VEC(struct tbp_trace_track) tracks;
+    struct tbp_idmap thread_tracks, stream_tracks;
+    struct tbp_strtab named_tracks;
+    TBP_VEC(uint32_t) of_named;
+    TBP_VEC(struct tbp_trace_plane_stat) plane_stats;
+    TBP_VEC(struct tbp_trace_row) rows;
+    TBP_VEC(struct tbp_trace_memory) memory;
+    struct tbp_wire_out shared, own;
+    size_t own_from; /* where the stats of the next event begin */
+    int64_t base_ns; /* wall clock at the zero of the input's times */
+    bool has_wall_clock;
+    uint64_t n_tracks_refused;
+    /* of finish */
+    TBP_VEC(uint32_t) rank;    /* of texts, by bytes */
+    TBP_VEC(uint32_t) stat_id; /* of texts; 0: none */
+    TBP_VEC(uint32_t) op_text; /* of texts: how an op of this name is called in tables, or 0 */
+    TBP_VEC(struct tbp_trace_step) steps;
+    struct tbp_idmap op_of_link; /* correlation id -> text of the op */
+    int64_t origin_ns;
+};
+
+void tbp_trace_init(struct tbp_trace *t, struct tbp_host *host);
+void tbp_trace_release(struct tbp_trace *t);
+
+/* Number of a text, copied if new. */
+uint32_t tbp_trace_text(struct tbp_trace *t, struct tbp_str s);
+
+uint32_t tbp_trace_plane(struct tbp_trace *t, struct tbp_str name);
+void tbp_trace_plane_text(struct tbp_trace *t, uint32_t plane, const char *key, struct tbp_str v);
+void tbp_trace_plane_u64(struct tbp_trace *t, uint32_t plane, const char *key, uint64_t v);
+
+enum { TBP_TRACE_MAX_TRACKS = 65536, TBP_NO_TRACK = UINT32_MAX };
+/* A thread of the host; the same for the same numbers. TBP_NO_TRACK: there are too many. */
+uint32_t tbp_trace_thread(struct tbp_trace *t, int64_t process, int64_t thread);
+uint32_t tbp_trace_stream(struct tbp_trace *t, uint32_t device, int64_t stream);
+/* Any other line, known by plane and name. */
+uint32_t tbp_trace_line(struct tbp_trace *t, uint32_t plane, struct tbp_str name);
+void tbp_trace_track_name(struct tbp_trace *t, uint32_t track, struct tbp_str name);
+
+/* Stats of the event added next. */
+void tbp_trace_stat_text(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key, uint32_t text);
+void tbp_trace_stat_i64(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key, int64_t v);
+void tbp_trace_stat_double(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key, double v);
+/* Adds an event; counted in the ledger of the host as read, and as dropped if track is none. */
+void tbp_trace_add(struct tbp_trace *t, const struct tbp_trace_event *e);
+void tbp_trace_memory(struct tbp_trace *t, const struct tbp_trace_memory_event *e);
+
+void tbp_trace_finish(struct tbp_trace *t);
+
+/* ---- parts of finish, each in a file of its own ---- */
+void tbp_trace_arrange(struct tbp_trace *t); /* trace_order.c: window, order, begin and end */
+void tbp_trace_link(struct tbp_trace *t);    /* trace_link.c: ops, steps, memory */
+void tbp_trace_emit(struct tbp_trace *t);    /* trace_emit.c: planes, lines, columns */
+/* Number of the step that runs at this time, from 1, or 0. */
+uint32_t tbp_trace_step_at(const struct tbp_trace *t, int64_t ns);
+
+#endif

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From rows in order to planes, lines and columns. Lines are filled from the last row to the first
+ * while the rows behind are given back, so that rows and columns do not stand in memory together.
+ * Stats become XStat wire bytes; equal ones of one op or kernel are kept once. See trace_build.h.
+ */
+#include "base/sort.h"
+#include "convert/read/trace_build.h"
+#include "schemas/xplane_fields.h"
+
+#include <stdio.h>
+
+enum { USE_NAME = 1, USE_KEY = 2, USE_REFERENCE = 4 };
+
+enum made_key {
+    KEY_CORRELATION,
+    KEY_TF_OP,
+    KEY_STEP_NUM,
+    KEY_ROOT,
+    KEY_PRODUCER_TYPE,
+    KEY_PRODUCER,
+    KEY_CONSUMER_TYPE,
+    KEY_CONSUMER,
+    KEY_ALLOCATOR,
+    KEY_ALLOCATED,
+    KEY_AVAILABLE,
+    KEY_PEAK,
+    KEY_REQUESTED,
+    KEY_ALLOCATION,
+    KEY_ADDRESS,
+    KEY_RESERVED,
+    MADE_KEYS
+};
+
+static const enum tbp_stat_key made_keys[MADE_KEYS] = {
+    TBP_STAT_CORRELATION_ID,  TBP_STAT_TF_OP,
+    TBP_STAT_STEP_NUM,        TBP_STAT_IS_ROOT,
+    TBP_STAT_PRODUCER_TYPE,   TBP_STAT_PRODUCER_ID,
+    TBP_STAT_CONSUMER_TYPE,   TBP_STAT_CONSUMER_ID,
+    TBP_STAT_ALLOCATOR_NAME,  TBP_STAT_BYTES_ALLOCATED,
+    TBP_STAT_BYTES_AVAILABLE, TBP_STAT_PEAK_BYTES_IN_USE,
+    TBP_STAT_REQUESTED_BYTES, TBP_STAT_ALLOCATION_BYTES,
+    TBP_STAT_ADDRESS,         TBP_STAT_BYTES_RESERVED,
+};
+
+struct emitting {
+    struct tbp_trace *t;
+    struct tbp_wire_out bytes, event; /* of the line; of the event */
+    uint32_t key[MADE_KEYS];          /* texts */
+    struct tbp_idmap bodies;          /* set and name -> offset in bytes */
+    TBP_VEC(uint32_t) sorted;         /* texts by bytes */
+    TBP_VEC(uint32_t) meta_of;        /* texts -> meta index in the plane, 0: none */
+    uint32_t has;                     /* of the event */
+    const struct tbp_trace_track **by_rank;
+    const struct tbp_plane *plane;
+};
+
+/* ---- stats ---- */
+
+static void put_number(struct emitting *e, uint32_t key, uint32_t field, uint64_t v) {
+    uint8_t stat[24];
+    struct tbp_wire_out *o = &e->event;
+    size_t n = 2;
+    uint64_t id = e->t->stat_id.at[key];
+    stat[n++] = TBP_XSTAT_METADATA_ID << 3;
+    for (; id >= 0x80; id >>= 7)
+        stat[n++] = (uint8_t)(id | 0x80);
+    stat[n++] = (uint8_t)id;
+    stat[n++] = (uint8_t)(field << 3);
+    for (; v >= 0x80; v >>= 7)
+        stat[n++] = (uint8_t)(v | 0x80);
+    stat[n++] = (uint8_t)v;
+    stat[0] = TBP_XEVENT_STATS << 3 | TBP_WIRE_BYTES;
+    stat[1] = (uint8_t)(n - 2);
+    tbp_wire_put_raw(o, stat, n);
+    e->has |= TBP_HAS_STATS | e->plane->stat_metas[e->t->stat_id.at[key]].has;
+}
+
+static void put_made(struct emitting *e, enum made_key key, uint64_t v) {
+    put_number(e, e->key[key], TBP_XSTAT_INT64, v);
+}
+
+static void put_reference(struct emitting *e, uint32_t key, uint32_t text) {
+    put_number(e, key, TBP_XSTAT_REF, e->t->stat_id.at[text]);
+}
+
+static void put_double(struct emitting *e, uint32_t key, uint64_t bits) {
+    struct tbp_wire_out *o = &e->event;
+    size_t mark = tbp_wire_begin(o, TBP_XEVENT_STATS);
+    double d;
+    memcpy(&d, &bits, sizeof d);
+    tbp_wire_put_u64(o, TBP_XSTAT_METADATA_ID, e->t->stat_id.at[key]);
+    tbp_wire_put_double(o, TBP_XSTAT_DOUBLE, d);
+    tbp_wire_end(o, mark);
+    e->has |= TBP_HAS_STATS | e->plane->stat_metas[e->t->stat_id.at[key]].has;
+}
+
+static void put_collected(struct emitting *e, struct tbp_wire w) {
+    uint64_t key, type, v;
+    while (tbp_wire_varint(&w, &key) == TBP_OK && key) {
+        tbp_wire_varint(&w, &type);
+        if (type == TBP_STAT_DOUBLE) {
+            memcpy(&v, w.at, sizeof v);
+            w.at += sizeof v;
+            put_double(e, (uint32_t)key - 1, v);
+            continue;
+        }
+        tbp_wire_varint(&w, &v);
+        if (type == TBP_STAT_REF)
+            put_reference(e, (uint32_t)key - 1, (uint32_t)v);
+        else
+            put_number(e, (uint32_t)key - 1, TBP_XSTAT_INT64, v);
+    }
+}
+
+static void put_memory(struct emitting *e, const struct tbp_trace_row *row) {
+    const struct tbp_trace_memory *m = &e->t->memory.at[row->own];
+    uint64_t size = m->bytes < 0 ? 0 - (uint64_t)m->bytes : (uint64_t)m->bytes;
+    put_reference(e, e->key[KEY_ALLOCATOR], m->allocator);
+    put_made(e, KEY_ALLOCATED, (uint64_t)m->allocated);
+    if (m->reserved > m->allocated)
+        put_made(e, KEY_AVAILABLE, (uint64_t)(m->reserved - m->allocated));
+    put_made(e, KEY_PEAK, (uint64_t)m->peak);
+    put_made(e, KEY_REQUESTED, size);
+    put_made(e, KEY_ALLOCATION, size);
+    put_made(e, KEY_ADDRESS, m->address);
+    if (row->dur_ps)
+        put_reference(e, e->key[KEY_TF_OP], e->t->op_text.at[row->dur_ps]);
+}
+
+static void put_links(struct emitting *e, const struct tbp_trace_row *row) {
+    enum { OF_STEPS = 1 };
+    const struct tbp_trace *t = e->t;
+    uint32_t op;
+    if (row->link && row->flags & (TBP_TRACE_LAUNCH | TBP_TRACE_DEVICE))
+        put_made(e, KEY_CORRELATION, row->link);
+    if (row->flags & TBP_TRACE_DEVICE && row->link &&
+        (op = tbp_idmap_get(&t->op_of_link, row->link)) != TBP_MAP_NONE)
+        put_reference(e, e->key[KEY_TF_OP], t->op_text.at[op]);
+    if (row->flags & TBP_TRACE_STEP) {
+        put_made(e, KEY_STEP_NUM, row->link);
+        put_made(e, KEY_ROOT, 1);
+        put_made(e, KEY_PRODUCER_TYPE, OF_STEPS);
+        put_made(e, KEY_PRODUCER, tbp_trace_step_at(t, row->start_ns));
+    }
+    if (row->flags & TBP_TRACE_INSIDE) {
+        put_made(e, KEY_CONSUMER_TYPE, OF_STEPS);
+        put_made(e, KEY_CONSUMER, tbp_trace_step_at(t, row->start_ns));
+    }
+}
+
+static uint64_t store_event(struct emitting *e) {
+    enum { EVENT_KEY = TBP_XLINE_EVENTS << 3 | TBP_WIRE_BYTES };
+    struct tbp_wire_out *o = &e->bytes;
+    uint8_t key = EVENT_KEY;
+    tbp_wire_put_raw(o, &key, 1);
+    uint64_t body = o->n;
+    tbp_wire_put_varint(o, e->event.n);
+    tbp_wire_put_raw(o, e->event.at, e->event.n);
+    return body;
+}
+
+/* Where the stats of the row stand; e->has tells which they are. */
+static uint64_t body_of(struct emitting *e, const struct tbp_trace_row *row) {
+    const struct tbp_trace *t = e->t;
+    const unsigned varies = TBP_TRACE_STEP | TBP_TRACE_INSIDE | TBP_TRACE_MEMORY;
+    bool is_own = (row->own && !(row->flags & TBP_TRACE_OP)) || row->flags & varies ||
+                  (row->link && row->flags & (TBP_TRACE_LAUNCH | TBP_TRACE_DEVICE));
+    struct tbp_str set = t->sets.strs[row->set];
+    uint32_t *known = NULL;
+    bool is_new = false;
+    e->has = 0;
+    if (!is_own && !set.n && !(row->flags & TBP_TRACE_OP))
+        return TBP_NO_BODY;
+    e->event.n = 0;
+    if (row->flags & TBP_TRACE_OP && t->op_text.at[row->name])
+        put_reference(e, e->key[KEY_TF_OP], t->op_text.at[row->name]);
+    put_collected(e, tbp_wire_of(set.p, set.n));
+    if (!is_own && e->bytes.n < UINT32_MAX - 1) {
+        uint64_t name = row->flags & TBP_TRACE_OP ? row->name + 1 : 0;
+        known = tbp_idmap_put(&e->bodies, (uint64_t)row->set << 32 | name, &is_new);
+        if (!is_new)
+            return *known;
+    }
+    if (row->flags & TBP_TRACE_MEMORY)
+        put_memory(e, row);
+    else if (row->own && !(row->flags & TBP_TRACE_OP)) /* of ops: ids to link by */
+        put_collected(e, (struct tbp_wire){t->own.at + row->own, t->own.at + t->own.n});
+    put_links(e, row);
+    uint64_t body = store_event(e);
+    if (known)
+        *known = (uint32_t)body;
+    return body;
+}
+
+/* ---- tables of a plane ---- */
+
+static void add_stat_metas(struct emitting *e, struct tbp_plane *p) {
+    struct tbp_trace *t = e->t;
+    struct tbp_arena *a = &t->host->arena;
+    size_t n = 1;
+    for (uint32_t i = 0; i < t->texts.n; i++)
+        n += t->stat_id.at[i] != 0;
+    p->stat_metas = TBP_NEW_N(a, struct tbp_stat_meta, n);
+    p->n_stat_metas = p->cap_stat_metas = n;
+    p->stat_metas[0].name = TBP_STR_NONE;
+    tbp_id_index_init(&p->stat_meta_by_id, n + 1, a);
+    for (uint32_t i = 0; i < t->texts.n; i++) {
+        uint32_t id = t->stat_id.at[i];
+        if (!id)
+            continue;
+        struct tbp_stat_meta *m = &p->stat_metas[id];
+        *m = (struct tbp_stat_meta){.id = id, .name = t->texts.strs[i]};
+        tbp_id_index_put(&p->stat_meta_by_id, id, id);
+        if (!(t->uses.at[i] & USE_KEY))
+            continue;
+        m->key = tbp_stat_key_of(m->name);
+        m->has = tbp_has_of_stat(m->key);
+        p->has_stat_key[m->key] = 1;
+    }
+}
+
+static void add_metas(struct emitting *e, struct tbp_plane *p, size_t from, size_t to) {
+    struct tbp_trace *t = e->t;
+    struct tbp_arena *a = &t->host->arena;
+    size_t n = 1;
+    memset(e->meta_of.at, 0, t->texts.n * sizeof *e->meta_of.at);
+    for (size_t i = from; i < to; i++) {
+        n += e->meta_of.at[t->rows.at[i].name] == 0;
+        e->meta_of.at[t->rows.at[i].name] = 1;
+    }
+    p->metas = TBP_NEW_N(a, struct tbp_meta, n);
+    p->cap_metas = n;
+    p->metas[p->n_metas++] =
+        (struct tbp_meta){.name = TBP_STR_NONE, .display = TBP_STR_NONE, .wire = TBP_STR_NONE};
+    tbp_id_index_init(&p->meta_by_id, n + 1, a);
+    for (size_t i = 0; i < e->sorted.n && from < to; i++) {
+        uint32_t text = e->sorted.at[i];
+        if (!e->meta_of.at[text])
+            continue;
+        struct tbp_str name = t->texts.strs[text];
+        p->metas[p->n_metas] = (struct tbp_meta){.id = (int64_t)p->n_metas,
+                                                 .name = name,
+                                                 .display = TBP_STR_NONE,
+                                                 .wire = TBP_STR_NONE,
+                                                 .kind = tbp_event_kind_of(name)};
+        tbp_id_index_put(&p->meta_by_id, (int64_t)p->n_metas, (uint32_t)p->n_metas);
+        e->meta_of.at[text] = (uint32_t)p->n_metas++;
+    }
+}
+
+static void add_plane_stats(struct emitting *e, struct tbp_plane *p, uint32_t plane) {
+    struct tbp_trace *t = e->t;
+    size_t n = 0;
+    for (size_t i = 0; i < t->plane_stats.n; i++)
+        n += t->plane_stats.at[i].plane == plane;
+    p->stats = TBP_NEW_N(&t->host->arena, struct tbp_str, n + 1);
+    for (size_t i = 0; i < t->plane_stats.n; i++) {
+        const struct tbp_trace_plane_stat *s = &t->plane_stats.at[i];
+        struct tbp_wire_out o = {0};
+        if (s->plane != plane)
+            continue;
+        tbp_wire_put_u64(&o, TBP_XSTAT_METADATA_ID, t->stat_id.at[s->key]);
+        if (s->is_text)
+            tbp_wire_put_str(&o, TBP_XSTAT_STR, t->texts.strs[s->value]);
+        else
+            tbp_wire_put_u64(&o, TBP_XSTAT_UINT64, s->value);
+        p->stats[p->n_stats++] =
+            tbp_arena_str(&t->host->arena, (struct tbp_str){(const char *)o.at, o.n});
+        tbp_wire_out_release(&o);
+    }
+}
+
+/* ---- lines ---- */
+
+static const struct {
+    const char *prefix, *type;
+} stream_types[] = {
+    {"MemcpyHtoD", "MemcpyH2D"},
+    {"MemcpyDtoH", "MemcpyD2H"},
+    {"MemcpyDtoD", "MemcpyD2D"},
+    {"MemcpyPtoP", "MemcpyP2P"},
+    {"Memcpy", "MemcpyOther"},
+    {"Memset", "Memset"},
+    {"", "Compute"},
+};
+enum { STREAM_TYPES = sizeof stream_types / sizeof *stream_types };
+
+static struct tbp_str stream_name(struct emitting *e, const struct tbp_trace_track *track,
+                                  size_t from, size_t to) {
+    struct tbp_arena *a = &e->t->host->arena;
+    unsigned seen = 0;
+    for (size_t i = from; i < to; i++) {
+        unsigned k = 0;
+        while (!tbp_str_starts(e->t->texts.strs[e->t->rows.at[i].name], stream_types[k].prefix))
+            k++;
+        seen |= 1u << k;
+    }
+    const char *types = "";
+    for (unsigned k = 0; k < STREAM_TYPES; k++)
+        if (seen >> k & 1 && !strstr(types, stream_types[k].type))
+            types = tbp_arena_printf(a, "%s%s%s", types, *types ? "," : "", stream_types[k].type);
+    return tbp_str_c(tbp_arena_printf(a, "Stream #%lld(%s)", (long long)track->id, types));
+}
+
+static struct tbp_str line_name(struct emitting *e, const struct tbp_trace_track *track,
+                                size_t from, size_t to) {
+    if (track->kind == TBP_TRACK_DEVICE && track->name.n == 0)
+        return stream_name(e, track, from, to);
+    if (track->name.n)
+        return track->name;
+    return tbp_str_c(tbp_arena_printf(&e->t->host->arena, "thread %lld", (long long)track->id));
+}
+
+/* Numbers of the lines of a plane. */
+struct line_ids {
+    struct tbp_idmap taken;
+    int64_t next_made;
+};
+
+/* Viewers see 32 bits of a number: those that do not fit, or are there, get another. */
+static int64_t line_id(struct line_ids *ids, int64_t wanted) {
+    bool is_new = false;
+    bool fits = wanted >= 0 && (wanted <= INT32_MAX ||
+                                (wanted <= TBP_DERIVED_LAST && tbp_is_derived_line(wanted)));
+    if (fits)
+        *tbp_idmap_put(&ids->taken, (uint64_t)wanted, &is_new) = 0;
+    while (!is_new)
+        *tbp_idmap_put(&ids->taken, (uint64_t)(wanted = ids->next_made++), &is_new) = 0;
+    return wanted;
+}
+
+/* Rows behind the first `keep` are done with. */
+static void give_back(struct tbp_trace *t, size_t keep) {
+    enum { WORTH_ROWS = 1 << 16 };
+    t->rows.n = keep;
+    if (t->rows.cap - keep >= WORTH_ROWS)
+        tbp_vec_shrink(&t->rows, keep);
+}
+
+static void fill_line(struct emitting *e, struct tbp_line *line, size_t from, size_t to) {
+    struct tbp_trace *t = e->t;
+    struct tbp_events *ev = &line->ev;
+    e->bytes.n = 0;
+    tbp_idmap_release(&e->bodies);
+    tbp_events_alloc(t->host, ev, to - from);
+    for (size_t i = to; i-- > from;) {
+        const struct tbp_trace_row *row = &t->rows.at[i];
+        size_t k = i - from;
+        ev->start_ps[k] = (uint64_t)(row->start_ns - t->origin_ns) * 1000u + row->start_ps;
+        ev->dur_ps[k] = row->flags & TBP_TRACE_MEMORY ? 0 : row->dur_ps;
+        ev->body[k] = body_of(e, row);
+        ev->has[k] = e->has;
+        ev->meta[k] = e->meta_of.at[row->name];
+        if ((i & 0xffff) == 0)
+            give_back(t, i);
+    }
+    give_back(t, from);
+    uint8_t *bytes = TBP_NEW_N(&t->host->columns, uint8_t, e->bytes.n + 1);
+    if (e->bytes.n)
+        memcpy(bytes, e->bytes.at, e->bytes.n);
+    line->base = bytes;
+    line->base_size = e->bytes.n;
+}
+
+static size_t count_lines(const struct tbp_trace *t, size_t from, size_t to) {
+    size_t n = 0;
+    for (size_t i = from; i < to; i++)
+        n += i == from || t->rows.at[i].track != t->rows.at[i - 1].track;
+    return n;
+}
+
+/* Names and places of the lines, then their events from the last to the first. */
+static void emit_lines(struct emitting *e, struct tbp_plane *p, size_t from, size_t to) {
+    struct tbp_trace *t = e->t;
+    struct line_ids ids = {.next_made = 1000000};
+    TBP_VEC(size_t) starts = {0};
+    p->lines = TBP_NEW_N(&t->host->arena, struct tbp_line, count_lines(t, from, to) + 1);
+    for (size_t i = from, end; i < to; i = end) {
+        const struct tbp_trace_track *track = e->by_rank[t->rows.at[i].track];
+        for (end = i; end < to && t->rows.at[end].track == t->rows.at[i].track;)
+            end++;
+        *tbp_vec_push(&starts) = i;
+        int64_t id = line_id(&ids, track->id);
+        struct tbp_str name = line_name(e, track, i, end);
+        p->lines[p->n_lines++] = (struct tbp_line){.id = id,
+                                                   .name = name,
+                                                   .display_name = TBP_STR_NONE,
+                                                   .plane = p,
+                                                   .metas = p->metas,
+                                                   .is_derived = tbp_is_derived_line(id)};
+    }
+    for (size_t k = starts.n, end = to; k-- > 0; end = starts.at[k])
+        fill_line(e, &p->lines[k], starts.at[k], end);
+    tbp_idmap_release(&ids.taken);
+    tbp_vec_release(&starts);
+}
+
+static void emit_plane(struct emitting *e, uint32_t plane, struct tbp_plane *p, size_t from,
+                       size_t to) {
+    struct tbp_trace *t = e->t;
+    *p = (struct tbp_plane){.id = (int64_t)t->planes.at[plane].rank,
+                            .name = t->planes.at[plane].name,
+                            .host = t->host,
+                            .index = (size_t)(p - t->host->planes),
+                            .is_first_of_name = true};
+    uint64_t ordinal;
+    if (tbp_is_gpu_plane(p->name) &&
+        tbp_str_to_u64(tbp_str_sub(p->name, sizeof "/device:GPU:" - 1, p->name.n), &ordinal))
+        p->id = (int64_t)ordinal;
+    e->plane = p;
+    add_stat_metas(e, p);
+    add_metas(e, p, from, to);
+    add_plane_stats(e, p, plane);
+    emit_lines(e, p, from, to);
+}
+
+/* ---- texts ---- */
+
+/* `aten::mm` as `aten/mm:mm`: what the parser of op names takes for an op of type `mm`. */
+static uint32_t op_text(struct tbp_trace *t, struct tbp_str name) {
+    TBP_VEC(char) s = {0};
+    size_t type = 0;
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        bool is_scope = c == ':' && i + 1 < name.n && name.p[i + 1] == ':';
+        bool is_kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '.' || c == '/' || c == '>' || c == '-' || c == '_';
+        *tbp_vec_push(&s) = is_scope ? '/' : is_kept ? c : '_';
+        i += is_scope;
+        if (s.at[s.n - 1] == '/')
+            type = s.n;
+    }
+    type = type < s.n ? type : 0;
+    size_t n = s.n;
+    *tbp_vec_push(&s) = ':';
+    for (size_t i = type; i < n; i++) {
+        char c = s.at[i];
+        *tbp_vec_push(&s) = c;
+    }
+    uint32_t text = tbp_trace_text(t, (struct tbp_str){s.at, s.n});
+    t->uses.at[text] |= USE_REFERENCE;
+    tbp_vec_release(&s);
+    return text;
+}
+
+/* Names of ops as the tables call them. */
+static void name_ops(struct tbp_trace *t) {
+    size_t n = t->texts.n;
+    TBP_VEC(uint8_t) is_op = {0};
+    tbp_vec_reserve(&is_op, n);
+    memset(is_op.at, 0, n);
+    for (size_t i = 0; i < t->rows.n; i++)
+        if (t->rows.at[i].flags & TBP_TRACE_OP)
+            is_op.at[t->rows.at[i].name] = 1;
+    tbp_vec_reserve(&t->op_text, n);
+    memset(t->op_text.at, 0, n * sizeof *t->op_text.at);
+    t->op_text.n = n;
+    for (uint32_t i = 1; i < n; i++)
+        if (is_op.at[i])
+            t->op_text.at[i] = op_text(t, t->texts.strs[i]);
+    tbp_vec_release(&is_op);
+}
+
+static int by_text(const void *a, const void *b, void *ctx) {
+    const struct tbp_str *s = ((const struct tbp_strtab *)ctx)->strs;
+    return tbp_str_cmp(s[*(const uint32_t *)a], s[*(const uint32_t *)b]);
+}
+
+/* Keys first, so that most stats are short. */
+static void number_stats(struct emitting *e) {
+    struct tbp_trace *t = e->t;
+    uint32_t next = 1;
+    for (uint32_t i = 0; i < t->texts.n; i++)
+        *tbp_vec_push(&e->sorted) = i;
+    tbp_sort(e->sorted.at, e->sorted.n, sizeof *e->sorted.at, by_text, &t->texts);
+    tbp_vec_reserve(&t->stat_id, t->texts.n);
+    memset(t->stat_id.at, 0, t->texts.n * sizeof *t->stat_id.at);
+    t->stat_id.n = t->texts.n;
+    for (uint8_t use = USE_KEY; use <= USE_REFERENCE; use = (uint8_t)(use * 2))
+        for (size_t i = 0; i < e->sorted.n; i++)
+            if (t->uses.at[e->sorted.at[i]] & use && !t->stat_id.at[e->sorted.at[i]])
+                t->stat_id.at[e->sorted.at[i]] = next++;
+}
+
+static bool uses_key(const struct tbp_trace *t, enum made_key key, unsigned flags) {
+    switch (key) {
+    case KEY_CORRELATION:
+        return flags & (TBP_TRACE_LAUNCH | TBP_TRACE_DEVICE);
+    case KEY_TF_OP:
+        return flags & TBP_TRACE_OP;
+    case KEY_STEP_NUM:
+    case KEY_ROOT:
+    case KEY_PRODUCER_TYPE:
+    case KEY_PRODUCER:
+        return flags & TBP_TRACE_STEP;
+    case KEY_CONSUMER_TYPE:
+    case KEY_CONSUMER:
+        return flags & TBP_TRACE_INSIDE;
+    default:
+        return t->memory.n > 0;
+    }
+}
+
+static void make_keys(struct emitting *e) {
+    unsigned flags = 0;
+    for (size_t i = 0; i < e->t->rows.n; i++)
+        flags |= e->t->rows.at[i].flags;
+    for (int k = 0; k < MADE_KEYS; k++) {
+        if (!uses_key(e->t, (enum made_key)k, flags))
+            continue;
+        e->key[k] = tbp_trace_text(e->t, tbp_stat_key_text(made_keys[k]));
+        e->t->uses.at[e->key[k]] |= USE_KEY;
+    }
+}
+
+/* When it was, for those who compare with other clocks. */
+static void add_environment(struct tbp_trace *t) {
+    if (!t->has_wall_clock || t->rows.n == 0)
+        return;
+    int64_t end_ns = t->origin_ns, start_ns;
+    for (size_t i = 0; i < t->rows.n; i++) {
+        const struct tbp_trace_row *row = &t->rows.at[i];
+        int64_t ns = row->flags & TBP_TRACE_MEMORY ? row->start_ns
+                                                   : row->start_ns + (int64_t)(row->dur_ps / 1000);
+        end_ns = ns > end_ns ? ns : end_ns;
+    }
+    if (__builtin_add_overflow(t->base_ns, t->origin_ns, &start_ns) || start_ns < 0)
+        return;
+    uint32_t plane = tbp_trace_plane(t, TBP_STR("Task Environment"));
+    t->planes.at[plane].rank = plane;
+    tbp_trace_plane_u64(t, plane, "profile_start_time", (uint64_t)start_ns);
+    tbp_trace_plane_u64(t, plane, "profile_stop_time",
+                        (uint64_t)start_ns + (uint64_t)(end_ns - t->origin_ns));
+}
+
+static void emit_planes(struct emitting *e) {
+    struct tbp_trace *t = e->t;
+    struct tbp_host *h = t->host;
+    size_t *ends = TBP_NEW_N(&h->arena, size_t, t->planes.n);
+    uint32_t *of_rank = TBP_NEW_N(&h->arena, uint32_t, t->planes.n);
+    for (uint32_t i = 0; i < t->planes.n; i++)
+        of_rank[t->planes.at[i].rank] = i;
+    for (size_t i = 0; i < t->rows.n; i++)
+        ends[t->planes.at[e->by_rank[t->rows.at[i].track]->plane].rank] = i + 1;
+    for (size_t i = 1; i < t->planes.n; i++)
+        ends[i] = ends[i] ? ends[i] : ends[i - 1];
+    h->planes = TBP_NEW_N(&h->arena, struct tbp_plane, t->planes.n);
+    h->n_planes = t->planes.n;
+    for (size_t i = t->planes.n; i-- > 0;)
+        emit_plane(e, of_rank[i], &h->planes[i], i ? ends[i - 1] : 0, ends[i]);
+}
+
+void tbp_trace_emit(struct tbp_trace *t) {
+    struct emitting e = {.t = t};
+    add_environment(t);
+    name_ops(t);
+    make_keys(&e);
+    number_stats(&e);
+    tbp_vec_reserve(&e.meta_of, t->texts.n);
+    e.by_rank = TBP_NEW_N(&t->host->arena, const struct tbp_trace_track *, t->tracks.n + 1);
+    for (size_t i = 0; i < t->tracks.n; i++)
+        e.by_rank[t->tracks.at[i].rank] = &t->tracks.at[i];
+    t->host->is_foreign = true;
+    emit_planes(&e);
+    tbp_wire_out_release(&e.bytes);
+    tbp_wire_out_release(&e.event);
+    tbp_idmap_release(&e.bodies);
+    tbp_vec_release(&e.sorted);
+    tbp_vec_release(&e.meta_of);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Readers of trace events: small documents, and what they are in the model.
+ */
+#include "convert/model/stats.h"
+#include "convert/read/reader.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void read_text(struct tbp_host *h, const char *text) {
+    struct tbp_error err = {0};
+    size_t n = strlen(text);
+    uint8_t *copy = malloc(n + 1);
+    memcpy(copy, text, n);
+    struct tbp_input input = {.data = copy, .size = n};
+    cr_assert_eq(tbp_read_host_input(h, "t.json", TBP_STR("t"), &input, NULL, &err), TBP_OK, "%s",
+                 err.message);
+    const struct tbp_ledger *l = &h->ledger;
+    cr_assert_eq(l->events_read,
+                 l->events_emitted + l->events_merged + l->events_quarantined + l->events_dropped);
+}
+
+static const struct tbp_line *line_named(const struct tbp_host *h, const char *name) {
+    for (size_t p = 0; p < h->n_planes; p++)
+        for (size_t i = 0; i < h->planes[p].n_lines; i++)
+            if (tbp_str_is(h->planes[p].lines[i].name, name))
+                return &h->planes[p].lines[i];
+    cr_assert_fail("no line %s", name);
+    return NULL;
+}
+
+static struct tbp_str text_stat(const struct tbp_line *l, size_t i, enum tbp_stat_key key) {
+    struct tbp_stat st;
+    return tbp_event_stat(l, i, key, &st) ? tbp_stat_s(&st) : TBP_STR_NONE;
+}
+
+static const char kineto[] =
+    "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0, \"name\": \"T4\", \"numSms\": "
+    "40}],\n"
+    "\"baseTimeNanoseconds\": 1000000000000000000, \"traceEvents\": [\n"
+    "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#7\",\"pid\":9,\"tid\":9,"
+    "\"ts\":100.000,\"dur\":50.000},\n"
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":9,\"tid\":9,\"ts\":110.000,"
+    "\"dur\":20.5,\"args\":{\"External id\":5}},\n"
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":9,\"tid\":9,"
+    "\"ts\":112,\"dur\":3,\"args\":{\"correlation\":77}},\n"
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":120.001,"
+    "\"dur\":10,\"args\":{\"device\":0,\"stream\":7,\"correlation\":77,"
+    "\"registers per thread\":32,\"shared memory\":16,\"grid\":[1, 2, 3],\"block\":[64, 1, 1],"
+    "\"est. achieved occupancy %\":50}},\n"
+    "{\"ph\":\"i\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":9,\"tid\":9,\"ts\":115,"
+    "\"args\":{\"Bytes\":64,\"Addr\":1,\"Device Type\":0,\"Device Id\":-1}},\n"
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"backward\",\"pid\":9,\"tid\":10,\"ts\":130,"
+    "\"dur\":5}\n]}";
+
+Test(read_kineto, kernel_knows_op_launch_and_details) {
+    struct tbp_host h;
+    read_text(&h, kineto);
+    const struct tbp_line *l = line_named(&h, "Stream #7(Compute)");
+    cr_assert_eq(l->ev.n, 1);
+    cr_assert_eq(l->ev.start_ps[0], 20001000);
+    cr_assert_eq(l->ev.dur_ps[0], 10000000);
+    cr_assert(tbp_str_is(tbp_event_name(l, 0), "gemm"));
+    cr_assert(tbp_str_is(text_stat(l, 0, TBP_STAT_TF_OP), "aten/mm:mm"));
+    cr_assert(
+        tbp_str_is(text_stat(l, 0, TBP_STAT_KERNEL_DETAILS),
+                   "regs:32 static_shared:16 dynamic_shared:0 grid:1,2,3 block:64,1,1 occ_pct:50"));
+    struct tbp_stat st;
+    cr_assert(tbp_event_stat(l, 0, TBP_STAT_CORRELATION_ID, &st));
+    cr_assert_eq(st.i, 77);
+    cr_assert(tbp_plane_stat(l->plane, TBP_STAT_CORE_COUNT, &st));
+    cr_assert_eq(st.u, 40);
+    tbp_host_release(&h);
+}
+
+Test(read_kineto, step_marks_are_roots_and_hold_other_threads) {
+    struct tbp_host h;
+    read_text(&h, kineto);
+    const struct tbp_line *l = line_named(&h, "thread 9");
+    struct tbp_stat st;
+    cr_assert_eq(l->ev.n, 4);
+    cr_assert(tbp_event_stat(l, 0, TBP_STAT_STEP_NUM, &st));
+    cr_assert_eq(st.i, 7);
+    cr_assert(l->ev.has[0] & TBP_HAS_ROOT);
+    cr_assert(tbp_str_is(text_stat(l, 3, TBP_STAT_TF_OP), "aten/mm:mm"));
+    cr_assert_eq(tbp_event_kind_at(l, 3), TBP_EVENT_MEMORY_ALLOCATION);
+    cr_assert(tbp_event_stat(l, 3, TBP_STAT_BYTES_ALLOCATED, &st));
+    cr_assert_eq(st.i, 64);
+    const struct tbp_line *other = line_named(&h, "thread 10");
+    cr_assert(tbp_event_stat(other, 0, TBP_STAT_CONSUMER_ID, &st));
+    cr_assert_eq(st.i, 1);
+    tbp_host_release(&h);
+}
+
+static const char chrome[] =
+    "[{\"ph\":\"B\",\"name\":\"outer\",\"pid\":1,\"tid\":\"main\",\"ts\":0},"
+    "{\"ph\":\"B\",\"name\":\"inner\",\"pid\":1,\"tid\":\"main\",\"ts\":2},"
+    "{\"ph\":\"E\",\"pid\":1,\"tid\":\"main\",\"ts\":5},"
+    "{\"ph\":\"E\",\"pid\":1,\"tid\":\"main\",\"ts\":9},"
+    "{\"ph\":\"E\",\"pid\":1,\"tid\":\"main\",\"ts\":10},"
+    "{\"ph\":\"b\",\"cat\":\"c\",\"id2\":{\"local\":\"0x1\"},\"name\":\"w\",\"pid\":1,\"tid\":1,"
+    "\"ts\":1},"
+    "{\"ph\":\"b\",\"cat\":\"c\",\"id2\":{\"local\":\"0x1\"},\"name\":\"w\",\"pid\":2,\"tid\":1,"
+    "\"ts\":2},"
+    "{\"ph\":\"e\",\"cat\":\"c\",\"id2\":{\"local\":\"0x1\"},\"name\":\"w\",\"pid\":2,\"tid\":1,"
+    "\"ts\":5},"
+    "{\"ph\":\"e\",\"cat\":\"c\",\"id2\":{\"local\":\"0x1\"},\"name\":\"w\",\"pid\":1,\"tid\":1,"
+    "\"ts\":8},"
+    "{\"ph\":\"Z\",\"name\":\"?\",\"pid\":1,\"tid\":1,\"ts\":8},"
+    "{\"ph\":\"C\",\"name\":\"n\",\"pid\":1,\"ts\":3,\"args\":{\"v\":1.5}},{}";
+
+Test(read_chrome, begin_and_end_are_paired) {
+    struct tbp_host h;
+    read_text(&h, chrome);
+    const struct tbp_line *l = line_named(&h, "main");
+    cr_assert_eq(l->ev.n, 2);
+    cr_assert_eq(l->ev.dur_ps[0], 9000000);
+    cr_assert_eq(l->ev.dur_ps[1], 3000000);
+    cr_assert_eq(h.ledger.count[TBP_LEDGER_UNMATCHED_END], 1);
+    cr_assert_eq(h.ledger.count[TBP_LEDGER_NOT_SHOWN], 1);
+    cr_assert_eq(h.ledger.count[TBP_LEDGER_JSON_CUT], 1);
+    cr_assert_eq(line_named(&h, "_counters_")->ev.n, 1);
+    tbp_host_release(&h);
+}
+
+Test(read_chrome, local_ids_are_of_their_process) {
+    struct tbp_host h;
+    uint64_t sum_ps = 0;
+    read_text(&h, chrome);
+    for (size_t i = 0; i < h.planes[0].n_lines; i++)
+        if (tbp_str_starts(h.planes[0].lines[i].name, "async"))
+            sum_ps += h.planes[0].lines[i].ev.dur_ps[0];
+    cr_assert_eq(sum_ps, 7000000 + 3000000);
+    tbp_host_release(&h);
+}
+
+Test(read_chrome, events_of_another_clock_are_quarantined) {
+    struct tbp_host h;
+    read_text(&h, "[{\"ph\":\"X\",\"name\":\"z\",\"ts\":0,\"dur\":0},"
+                  "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1.6e15,\"dur\":1},"
+                  "{\"ph\":\"X\",\"name\":\"b\",\"ts\":1600000000000002.5,\"dur\":1}]");
+    cr_assert_eq(h.ledger.events_quarantined, 1);
+    cr_assert_eq(h.planes[0].lines[0].ev.start_ps[1], 2500000);
+    tbp_host_release(&h);
+}
+
+Test(read_chrome, planes_are_known_by_process_names) {
+    struct tbp_host h;
+    read_text(
+        &h,
+        "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"k\",\"pid\":1,\"tid\":3,\"ts\":1,\"dur\":1},"
+        "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"/"
+        "device:GPU:0\"}}]}");
+    cr_assert(tbp_str_is(line_named(&h, "Stream #3(Compute)")->plane->name, "/device:GPU:0"));
+    tbp_host_release(&h);
+}
+
+Test(read_chrome, the_order_of_events_does_not_matter) {
+    static const char *const texts[] = {
+        "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1},"
+        "{\"tid\":1,\"dur\":5,\"ts\":1,\"pid\":1,\"name\":\"b\",\"ph\":\"X\"}]",
+        "[{\"ph\":\"X\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":5},"
+        "{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}]"};
+    for (size_t k = 0; k < 2; k++) {
+        struct tbp_host h;
+        read_text(&h, texts[k]);
+        const struct tbp_line *l = &h.planes[0].lines[0];
+        cr_assert(tbp_str_is(tbp_event_name(l, 0), "b"));
+        cr_assert_eq(l->ev.meta[0], 2);
+        cr_assert_eq(l->ev.meta[1], 1);
+        tbp_host_release(&h);
+    }
+}
