@@ -1,23 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that a job needs and that are missing; silent when nothing is.
-#   scripts/install_deps.sh build|test|ci|browser
+#   scripts/install_deps.sh build|test|ci|e2e
 set -eu
 
 build="gcc libc6-dev cmake ninja-build pkg-config zlib1g-dev libyaml-dev libprotobuf-c-dev
        protobuf-c-compiler protobuf-compiler libdeflate-dev libisal-dev"
 test="$build libcriterion-dev libjansson-dev python3 python3-dev python3-venv"
 ci="$test clang clang-format clang-tidy libclang-rt-dev"
-browser= # programs, from wherever
-command -v chromium >/dev/null 2>&1 || browser="$browser chromium"
-command -v node >/dev/null 2>&1 || browser="$browser nodejs"
-command -v npm >/dev/null 2>&1 || browser="$browser npm"
+e2e= # programs, from wherever
+command -v chromium >/dev/null 2>&1 || e2e="$e2e chromium"
+command -v node >/dev/null 2>&1 || e2e="$e2e nodejs"
+command -v npm >/dev/null 2>&1 || e2e="$e2e npm"
 case "${1:-build}" in
     build) wanted=$build ;;
     test) wanted=$test ;;
     ci) wanted=$ci ;;
-    browser) wanted=$browser ;;
-    *) echo "usage: install_deps.sh build|test|ci|browser" >&2; exit 2 ;;
+    e2e) wanted=$e2e ;;
+    *) echo "usage: install_deps.sh build|test|ci|e2e" >&2; exit 2 ;;
 esac
 
 command -v dpkg-query >/dev/null 2>&1 || exit 0 # no Debian: the user's own package manager

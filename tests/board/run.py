@@ -36,9 +36,23 @@ def call(*words):
         raise Unavailable(" ".join(words[-3:]) + ": " + (result.stdout + result.stderr).strip()[-400:])
 
 
-def prepare(base):
+SOURCES = ("CMakeLists.txt", "cmake", "base", "schemas", "plugin_data", "convert", "capture", "cli", "python_shim")
+
+
+def changed_since(stamp):
+    """Whether a source of the package is younger than the file, or there is no file."""
+    if not os.path.exists(stamp):
+        return True
+    paths = [os.path.join(ROOT, name) for name in SOURCES]
+    files = [os.path.join(folder, name) for path in paths for folder, _, names in os.walk(path) for name in names]
+    return max(os.path.getmtime(path) for path in paths + files) > os.path.getmtime(stamp)
+
+
+def prepare(base, plugins=PLUGINS):
+    """The Python of the environment in that folder, made where it is missing, with these releases of the plugin."""
     folder = os.path.join(base, "venv")
     python = os.path.join(folder, "bin", "python")
+    stamp = os.path.join(folder, "tbprof-is-installed") # goes with the environment
     if not os.path.exists(os.path.join(base, "packages-are-there")):
         try:
             venv.create(folder, with_pip=True, clear=True)
@@ -46,8 +60,10 @@ def prepare(base):
             raise Unavailable(f"no virtual environment: {e}") from e
         call(python, "-m", "pip", "install", "-q", *PACKAGES)
         open(os.path.join(base, "packages-are-there"), "w").close()
-    call(python, "-m", "pip", "install", "-q", "--force-reinstall", "--no-deps", os.path.join(ROOT, "python_shim"))
-    for plugin in PLUGINS:
+    if changed_since(stamp):
+        call(python, "-m", "pip", "install", "-q", "--force-reinstall", "--no-deps", os.path.join(ROOT, "python_shim"))
+        open(stamp, "w").close()
+    for plugin in plugins:
         target = os.path.join(base, "plugins", plugin)
         if not os.path.isdir(target):
             call(python, "-m", "pip", "install", "-q", "--no-deps", "--target", target + ".part", plugin)

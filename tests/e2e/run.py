@@ -2,18 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opens the Profile tab of a real TensorBoard in headless Chromium on what tbprof made, page by page.
 
-  run.py --build FOLDER [--shared FOLDER] [--shots FOLDER] [--chromium PATH] [--only WORD] [-j N]
+  run.py [--build FOLDER] [--setup DIR | --env DIR] [--shots DIR] [--only WORD]...
 
-Three ways to the page, each with every run of RUNS below:
+Four ways to the page:
   newest   what `tbprof convert` writes, shown by xprof 2.24.2 alone
   legacy   what `tbprof convert --for legacy` writes, shown by tensorboard-plugin-profile 2.19.0 alone
-  served   an untouched run folder, shown by xprof 2.24.2 with tbprof behind it
+  served   an untouched run folder, shown by xprof 2.24.2 with tbprof behind it and its local charts
+  served-2.19   the same with plugin 2.19.0
+  old      as legacy, shown by plugin 2.8.0; only when asked for with --only old
 
-The page is judged by profile_tab_check.mjs of the shared tools: no error, and what the frontend shows is what the
-server answered (that these answers are right is the business of tests/agreement and tests/board). Pages without
-data of a run are left out: plugins offer them all the same, and their frontends fail on empty tables, also on the
-official converter's (the pod viewer left the newest plugin). One line per page. Exit code 1 if a page is wrong, 77 with the reason if this cannot be tried here (no Chromium,
-no package index, no shared tools).
+Each with runs of a CPU, of two hosts, without steps, cut short, of a GPU, of JAX. The page must open without an error
+and show the figures of `tbprof tool` (judge.py). Pages for which a run has no data are left out: plugins offer
+them all the same, and their frontends fail on empty tables, also on the official converter's.
+
+DIR holds venv/ (TensorBoard and tbprof's Python package), plugins/RELEASE/ and node_modules/playwright-core. --setup
+makes there what is missing, from PyPI and npm; --env (or $TBPROF_E2E_ENV, or BUILD/python-tests) takes what is there.
+One line per page. Exit code 1 if a page is wrong; 77, with the reason, if this cannot be tried here.
 """
 import argparse
 import concurrent.futures
@@ -22,188 +26,275 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-SAMPLES = ROOT / "samples"
 SKIPPED = 77
-NEWEST, LEGACY = "xprof==2.24.2", "tensorboard-plugin-profile==2.19.0"
-# name of a page in xprof 2.24.2 and in plugin 2.19.0
-PAGES = {"overview": ("overview_page", "overview_page"),
-         "input": ("input_pipeline_analyzer", "input_pipeline_analyzer"),
-         "ops": ("framework_op_stats", "framework_op_stats"),
-         "kernels": ("kernel_stats", "kernel_stats"),
-         "memory": ("memory_profile", "memory_profile#"),
-         "pod": (None, "pod_viewer"),
-         "trace": ("trace_viewer@", "trace_viewer#")}
 TIMEOUT_S = 300
+NEWEST, LEGACY, OLD = "xprof==2.24.2", "tensorboard-plugin-profile==2.19.0", "tensorboard-plugin-profile==2.8.0"
+# names of a page; generations of the plugin differ in them, and in marks that they append
+PAGES = {"overview": ("overview_page",), "input": ("input_pipeline_analyzer",),
+         "ops": ("framework_op_stats", "tensorflow_stats"), "kernels": ("kernel_stats",),
+         "memory": ("memory_profile",), "pod": ("pod_viewer",), "trace": ("trace_viewer",)}
 
 
-class Run:
-    """name, files (host -> path), pages that the run has data for, how much of each file there is."""
-
-    def __init__(self, name, files, pages, cut=1.0):
-        self.name, self.files, self.pages, self.cut = name, files, pages.split(), cut
-
-
-def the_runs(shared):
-    keras = SAMPLES / "keras-inputbound/plugins/profile/2026_11_28_00_21_30"
-    two = SAMPLES / "multiworker/plugins/profile/2026_11_28_00_22_17"
-    gpu = shared / "corpus/tfrun-full/e4040-hd-06/train/plugins/profile/2023_11_07_18_41_27"
-    jax = shared / "recordings/jax-0.10.2/jax-steps/plugins/profile/2026_11_28_00_24_50"
-    return [
-        Run("cpu", {"worker0": keras / "worker0.xplane.pb"}, "overview input ops trace"),
-        Run("two-hosts", {h: two / f"{h}.xplane.pb" for h in ("worker0", "worker1")},
-            "overview input ops pod trace"),
-        Run("no-steps", {"worker0": ROOT / "tests/data/tf28-nosteps.xplane.pb"}, "overview ops trace"),
-        Run("damaged", {"worker0": keras / "worker0.xplane.pb"}, "overview ops trace", cut=0.95),
-        Run("gpu", {"instance-2": gpu / "instance-2.xplane.pb"}, "overview input ops kernels memory pod trace"),
-        Run("jax", {"worker0": jax / "worker0.xplane.pb"}, "overview input trace"),
-    ]
+def bare(tool):
+    return tool.rstrip("@#^")
 
 
 class Unavailable(Exception):
     pass
 
 
+class Run:
+    """name, files (host -> path), pages that the run has data for, pages of the official converter, how much of each
+    file there is."""
+
+    def __init__(self, name, files, pages, forwarded="", cut=1.0):
+        self.name, self.files, self.cut = name, files, cut
+        self.pages, self.forwarded = pages.split(), forwarded.split()
+
+
+def the_runs(shared):
+    keras = ROOT / "samples/keras-inputbound/plugins/profile/2026_11_28_00_21_30"
+    two = ROOT / "samples/multiworker/plugins/profile/2026_11_28_00_22_17"
+    gpu = shared / "corpus/tfrun-full/e4040-hd-06/train/plugins/profile/2023_11_07_18_41_27"
+    jax = shared / "recordings/jax-0.10.2/jax-steps/plugins/profile/2026_11_28_00_24_50"
+    return [
+        Run("cpu", {"worker0": keras / "worker0.xplane.pb"}, "overview input ops trace", "roofline_model"),
+        Run("two-hosts", {h: two / f"{h}.xplane.pb" for h in ("worker0", "worker1")},
+            "overview input ops pod trace"),
+        Run("no-steps", {"worker0": ROOT / "tests/data/tf28-nosteps.xplane.pb"}, "overview ops trace"),
+        Run("damaged", {"worker0": keras / "worker0.xplane.pb"}, "overview ops trace", cut=0.95),
+        Run("gpu", {"instance-2": gpu / "instance-2.xplane.pb"}, "overview input ops kernels memory pod trace"),
+        Run("jax", {"worker0": jax / "worker0.xplane.pb"}, "overview input trace", "memory_viewer op_profile"),
+    ]
+
+
 def call(*words, **options):
-    result = subprocess.run([str(w) for w in words], stdin=subprocess.DEVNULL, capture_output=True, text=True, **options)
+    words = [str(word) for word in words]
+    result = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S, **options)
     if result.returncode:
-        raise Unavailable(" ".join(str(w) for w in words[-3:]) + ": " + (result.stdout + result.stderr).strip()[-400:])
+        raise Unavailable(" ".join(words[-3:]) + ": " + (result.stdout + result.stderr).strip()[-400:])
+    return result.stdout
 
 
-class Tools:
-    def __init__(self, checker, python, modules, board):
-        self.checker, self.python, self.modules, self.board = checker, python, modules, board
+class Environment:
+    """TensorBoard, the plugins and playwright; and the parts of tests/board that start and ask them."""
+
+    def __init__(self, args, plugins):
+        self.folder = (args.setup or args.env).resolve()
+        os.environ.update(TBPROF=str(args.build / "tbprof"), TBPROF_PLUGINS=str(self.folder / "plugins"),
+                          TBPROF_SHARED=str(args.shared), PYTHONDONTWRITEBYTECODE="1")
+        sys.dont_write_bytecode = True # a file in the package would look like a change of it
+        sys.path[:0] = [str(ROOT / "tests/board"), str(ROOT / "python_shim")]
+        self.python = str(self.folder / "venv/bin/python")
+        if args.setup:
+            self.set_up(plugins)
+        for path in (self.python, args.build / "tbprof", self.folder / "node_modules/playwright-core",
+                     *(self.folder / "plugins" / plugin for plugin in plugins)):
+            if not Path(path).exists():
+                raise Unavailable(f"{path} is not there (--setup DIR makes an environment)")
+        import board
+        from tbprof.charts import bundle
+        self.board = board
+        self.charts = args.work / "charts.js"
+        self.charts.write_bytes(bundle())
+
+    def set_up(self, plugins):
+        import run as environment # of tests/board
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            environment.prepare(str(self.folder), plugins)
+        except environment.Unavailable as e:
+            raise Unavailable(str(e)) from e
+        if not (self.folder / "node_modules/playwright-core").is_dir():
+            call("npm", "install", "--no-audit", "--no-fund", "--prefix", self.folder, "playwright-core")
 
 
-def prepare(args):
-    """What is needed: the checker, Python with TensorBoard and the plugins (those of tests/board), playwright."""
-    checker = args.shared / "tools/profile_tab_check.mjs"
-    if not checker.exists():
-        raise Unavailable(f"{checker} is not there")
-    for program in (args.chromium, "node", "npm"):
-        if not shutil.which(program):
-            raise Unavailable(f"{program} is not installed")
-    base, modules = args.build / "python-tests", args.build / "e2e"
-    base.mkdir(parents=True, exist_ok=True)
-    modules.mkdir(exist_ok=True)
-    os.environ.update(TBPROF=str(args.build / "tbprof"), TBPROF_PLUGINS=str(base / "plugins"),
-                      TBPROF_SHARED=str(args.shared))
-    sys.path.insert(0, str(ROOT / "tests/board"))
-    import board
-    import run as environment
-    try:
-        python = environment.prepare(str(base))
-    except environment.Unavailable as e:
-        raise Unavailable(str(e)) from e
-    if not (modules / "node_modules/playwright-core").is_dir():
-        call("npm", "install", "--no-audit", "--no-fund", "--prefix", modules, "playwright-core")
-    return Tools(adapted(checker, modules), python, modules, board)
-
-
-def adapted(checker, folder):
-    """A copy of the checker that knows that the viewer draws instants of a thread as slices without length."""
-    text, slices = checker.read_text(), "if (e.ph === 'X') want.set("
-    if text.count(slices) != 1:
-        raise Unavailable(f"{checker} is another than this test knows")
-    copy = folder / checker.name
-    copy.write_text(text.replace(slices, "if (e.ph === 'X' || (e.ph === 'i' && e.s === 't')) want.set("))
-    shutil.copy(checker.with_name("gviz_stub.js"), folder)
-    return copy
-
-
-def lay_out(run, logdir):
+def lay_out(args, run, logdir):
     """An untouched run folder of the run's files, cut where the run wants it."""
     folder = logdir / "plugins/profile" / run.name
     folder.mkdir(parents=True)
     for host, path in run.files.items():
         data = path.read_bytes()
         (folder / f"{host}.xplane.pb").write_bytes(data[:int(len(data) * run.cut)])
-    return folder
 
 
-def convert(args, run, logdir, *options):
-    source = lay_out(run, logdir.with_name(logdir.name + "-source"))
-    call(args.build / "tbprof", "convert", source, "-o", logdir, "--run", run.name, "--quiet", *options)
+def converted(*options):
+    def make(args, run, logdir):
+        call(args.build / "tbprof", "convert", args.work / "runs/plugins/profile" / run.name, "-o", logdir,
+             "--run", run.name, "--quiet", *options)
+    return make
 
 
 class Way:
-    """How runs come into a log directory, and who shows them."""
+    """How runs come into a log directory, who shows them, which runs it gets (None: all)."""
 
-    def __init__(self, plugin, make, backend):
-        self.plugin, self.make, self.backend = plugin, make, backend
+    def __init__(self, plugin, make, runs=None, is_served=False):
+        self.plugin, self.make, self.runs, self.is_served = plugin, make, runs, is_served
 
-    def page_names(self, run):
-        names = [PAGES[page][self.plugin == LEGACY] for page in run.pages]
-        return [name for name in names if name]
+    def pages(self, run):
+        """Names that a page may have, and whether tbprof answers it."""
+        ours = [page for page in run.pages if page != "pod" or self.plugin != NEWEST] # its frontend cannot open it
+        forwarded = run.forwarded if self.is_served and self.plugin == NEWEST else []
+        return [(PAGES[page], True) for page in ours] + [((name,), False) for name in forwarded]
+
+    def gets(self, run):
+        return self.runs is None or run.name in self.runs
+
+    def environment(self):
+        if self.is_served:
+            return {"TBPROF_BACKEND": "on", "TBPROF_CHARTS": "local"}
+        return {"TBPROF_BACKEND": "off", "TBPROF_CHARTS": "remote"}
 
 
 WAYS = {
-    "newest": Way(NEWEST, convert, "off"),
-    "legacy": Way(LEGACY, lambda *a: convert(*a, "--for", "legacy"), "off"),
-    "served": Way(NEWEST, lambda args, run, logdir: lay_out(run, logdir), "on"),
+    "newest": Way(NEWEST, converted()),
+    "legacy": Way(LEGACY, converted("--for", "legacy")),
+    "served": Way(NEWEST, lay_out, is_served=True),
+    "served-2.19": Way(LEGACY, lay_out, runs=("two-hosts", "gpu"), is_served=True),
+    "old": Way(OLD, converted("--for", "legacy"), runs=("cpu", "two-hosts", "gpu")),
 }
+ON_REQUEST = {"old"}
 
 
-def check(args, tools, name, run, port):
-    """Lines of the checker for one run, each (is it good, text)."""
-    pages = WAYS[name].page_names(run)
-    shots = args.shots / name / run.name
-    shots.mkdir(parents=True, exist_ok=True)
-    words = ["node", tools.checker, "--url", f"http://127.0.0.1:{port}", "--run", run.name, "--out", shots,
-             "--tools", ",".join(pages), "--chromium", shutil.which(args.chromium)]
-    result = subprocess.run([str(w) for w in words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                            timeout=TIMEOUT_S, cwd=tools.modules)
-    lines = [line for line in result.stdout.splitlines() if line.startswith(("PASS", "FAIL"))]
-    if len(lines) != len(pages) + 1: # and the tab itself
-        lines.append(f"FAIL {len(lines)} pages of {len(pages) + 1} were checked: {result.stderr.strip()[-300:]}")
-    return [(line.startswith("PASS"), f"{line[:4]} {name:7}{run.name:10}{line[5:]}") for line in lines]
+def answer_of(env, args, run, tool, host, is_legacy):
+    """What tbprof says of the untouched run."""
+    name = tool.rstrip("#^").replace("tensorflow_stats", "framework_op_stats")
+    folder = args.work / "runs/plugins/profile" / run.name
+    body = env.board.tbprof_tool(folder, name, host, legacy=is_legacy)
+    return json.loads(body) if body else None
 
 
-def check_way(args, tools, name, runs):
+def listed_tools(server, run):
+    """Pages that the plugin offers for the run; it looks for runs in the background at first."""
+    for _ in range(40):
+        server.route("runs") # as the page does first
+        answer = server.route("run_tools", run=run.name)
+        if answer.status == 404: # releases up to 2.13 tell those of all runs
+            answer = server.route("tools")
+        tools = json.loads(answer.body) if answer.status == 200 else []
+        tools = tools.get(run.name, []) if isinstance(tools, dict) else tools
+        if tools:
+            return tools
+        time.sleep(0.5)
+    return []
+
+
+def named(tools, names):
+    """The plugin's own name of a page."""
+    return next((tool for tool in tools if bare(tool) in names), names[0])
+
+
+def browse(env, args, name, run, server, pages):
+    """What tab.mjs sees of the pages, one after another."""
+    tools = listed_tools(server, run)
+    plan = {"url": f"http://127.0.0.1:{server.port}", "run": run.name, "modules": str(env.folder), "listed": tools,
+            "chromium": args.chromium, "shots": str(args.shots), "pages": [],
+            "charts": None if WAYS[name].is_served else str(env.charts)}
+    for names, _ in pages:
+        tool = named(tools, names)
+        answer = server.route("hosts", run=run.name, tag=tool)
+        first = ((json.loads(answer.body) if answer.status == 200 else None) or [""])[0]
+        plan["pages"].append({"tool": tool, "host": first["hostname"] if isinstance(first, dict) else first,
+                              "shot": f"{name}.{run.name}.{bare(tool)}.png"})
+    try:
+        result = subprocess.run(["node", HERE / "tab.mjs"], input=json.dumps(plan), capture_output=True, text=True,
+                                timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired as e:
+        return [json.loads(line) for line in (e.stdout or b"").decode().splitlines()], "too slow"
+    return [json.loads(line) for line in result.stdout.splitlines()], result.stderr.strip()[-300:]
+
+
+def check(env, args, name, run, server):
+    """Yields (is it good, text) for each page of a run."""
+    from judge import judge
+    way = WAYS[name]
+    pages = way.pages(run)
+    views, stderr = browse(env, args, name, run, server, pages)
+    for view, (_, is_ours) in zip(views, pages):
+        tool = view["tool"]
+        answer = answer_of(env, args, run, tool, view["host"], way.plugin != NEWEST) if is_ours else None
+        complaints, facts = judge(view, answer)
+        if way.is_served and any(a["is_ours"] != is_ours for a in view["answers"]):
+            complaints.append("answered by " + ("the official converter" if is_ours else "tbprof"))
+        yield not complaints, f"{name:11} {run.name:9} {tool}: {'; '.join(complaints[:4] or facts)} [{view['shot']}]"
+    if len(views) != len(pages):
+        yield False, f"{name:11} {run.name:9} {len(views)} of {len(pages)} pages were opened: {stderr}"
+    if way.is_served and "pod" in run.pages and way.plugin == NEWEST: # has no page there, but a body
+        ours = env.board.tbprof_tool(args.work / "runs/plugins/profile" / run.name, "pod_viewer")
+        theirs = server.data(run.name, "pod_viewer", "ALL_HOSTS" if len(run.files) > 1 else next(iter(run.files)))
+        yield bool(ours) and ours == theirs.body, f"{name:11} {run.name:9} pod_viewer: body of {len(theirs.body)} bytes"
+
+
+def check_way(env, args, name, runs):
     """All runs in one log directory, one TensorBoard, args.j browsers at a time."""
     way, logdir = WAYS[name], args.work / name
     for run in runs:
         way.make(args, run, logdir)
-    with tools.board.Board(logdir, way.plugin, python=tools.python, TBPROF_BACKEND=way.backend) as server, \
+    with env.board.Board(logdir, way.plugin, python=env.python, **way.environment()) as server, \
             concurrent.futures.ThreadPoolExecutor(args.j) as pool:
-        for lines in pool.map(lambda run: check(args, tools, name, run, server.port), runs):
+        for lines in pool.map(lambda run: list(check(env, args, name, run, server)), runs):
             yield from lines
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=Path, required=True)
-    parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared")
-    parser.add_argument("--shots", type=Path, help="screenshots (default: BUILD/e2e/shots)")
-    parser.add_argument("--chromium", default="chromium")
-    parser.add_argument("--only", default="", help="runs or ways with this word in their name")
-    parser.add_argument("-j", type=int, default=2, help="browsers at a time")
+    parser.add_argument("--build", type=Path, default=ROOT / "build/release", help="has the program (build/release)")
+    parser.add_argument("--setup", type=Path, metavar="DIR", help="makes the environment where it is missing")
+    parser.add_argument("--env", type=Path, metavar="DIR", help="the environment")
+    parser.add_argument("--shots", type=Path, metavar="DIR", help="screenshots (BUILD/e2e/shots)")
+    parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared", help="recordings beside the checkout")
+    parser.add_argument("--chromium", default=os.environ.get("CHROMIUM", "chromium"))
+    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="ways and runs of that name")
+    parser.add_argument("-j", type=int, default=3, help="browsers at a time (3)")
     args = parser.parse_args()
     args.build, args.shared = args.build.resolve(), args.shared.resolve()
+    args.env = args.env or Path(os.environ.get("TBPROF_E2E_ENV", args.build / "python-tests"))
     args.shots = (args.shots or args.build / "e2e/shots").resolve()
-    try:
-        tools = prepare(args)
-    except Unavailable as e:
-        print(f"skipped: {e}")
-        return SKIPPED
     args.work = args.build / "e2e/work"
     shutil.rmtree(args.work, ignore_errors=True)
-    args.work.mkdir(parents=True)
-    runs = the_runs(args.shared)
-    for run in [run for run in runs if not all(path.exists() for path in run.files.values())]:
-        print(f"SKIP {run.name}: {next(iter(run.files.values()))} is not there")
-        runs.remove(run)
-    n = bad = 0
-    for name in WAYS:
-        chosen = [run for run in runs if args.only in name or args.only in run.name]
-        for good, text in check_way(args, tools, name, chosen):
+    for folder in (args.work, args.shots):
+        folder.mkdir(parents=True, exist_ok=True)
+    return args
+
+
+def wanted(names, only):
+    """Those of the names which --only names; without such, those that need no request."""
+    return [n for n in names if n in only] or [n for n in names if n not in ON_REQUEST]
+
+
+def main():
+    args = arguments()
+    ways = wanted(WAYS, args.only)
+    try:
+        for program in (args.chromium, "node", "npm"):
+            if not shutil.which(program):
+                raise Unavailable(f"{program} is not installed")
+        args.chromium = shutil.which(args.chromium)
+        env = Environment(args, sorted({WAYS[name].plugin for name in ways}))
+    except (Unavailable, subprocess.TimeoutExpired) as e:
+        print(f"skipped: {e}".replace("\n", " "))
+        return SKIPPED
+    runs, n, bad = [], 0, 0
+    for run in the_runs(args.shared):
+        if run.name not in wanted([r.name for r in the_runs(args.shared)], args.only):
+            continue
+        lost = [path for path in run.files.values() if not path.exists()]
+        if lost:
+            print(f"SKIP {run.name}: {lost[0]} is not there")
+            continue
+        lay_out(args, run, args.work / "runs")
+        runs.append(run)
+    for name in ways:
+        for good, text in check_way(env, args, name, [run for run in runs if WAYS[name].gets(run)]):
             n, bad = n + 1, bad + (not good)
-            print(text, flush=True)
+            print(("PASS " if good else "FAIL ") + text, flush=True)
     print(f"{n - bad} of {n} pages are right; screenshots in {args.shots}")
-    return 1 if bad else 0
+    return 1 if bad or not n else 0
 
 
 if __name__ == "__main__":
