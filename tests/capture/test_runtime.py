@@ -173,7 +173,7 @@ class Runtime(Case):
         out = self.scenario("signals")
         scopes, signals = map(int, re.search(r"scopes (\d+) signals (\d+)", out).groups())
         c = self.counts(out)
-        self.assertGreater(signals, 100)
+        self.assertGreater(signals, 20)  # fewer than asked for on a busy machine
         self.assertEqual(c["records"], 2 * scopes + 2 * (signals - c["reentrant"]))
 
     def test_odd_uses_are_counted_and_survived(self):
