@@ -135,7 +135,10 @@ class ProfilerCallback:
             self._start()
         if self._is_recording or self._begins_with(self._batch + 1):  # one earlier: what it sets up is not profiled
             self._track()
-        if self._is_recording:
+        if self._is_recording and self._driver:
+            self._driver.step(self._name, self._batch)
+            self._open("step", f"{self._name} {self._batch}")
+        elif self._is_recording:
             _core.step_begin(self._name, self._batch)
 
     @_never_raises
@@ -224,14 +227,20 @@ class ProfilerCallback:
         if self._native:
             from tbprof import _native_profilers
             self._driver = _native_profilers.start(_keras_input.backend_of(self.model), self._tell)
-        _core.start(self._logdir, self._options)
+        try:
+            _core.start(self._logdir, self._options)
+        except BaseException:
+            driver, self._driver = self._driver, None
+            if driver:
+                driver.stop("")
+            raise
         self._is_recording = True
         self._sessions += 1
         if hasattr(self, "_epoch"):
             self._open("epoch", f"epoch {self._epoch}")
 
     def _stop(self):
-        for kind in ("batch", "predict", "validation", "epoch"):
+        for kind in ("step", "batch", "predict", "validation", "epoch"):
             self._close(kind)
         self._is_recording = False
         self._stop_tracking()
@@ -243,7 +252,8 @@ class ProfilerCallback:
                 driver.stop(_core.last_run())
 
     def _track(self):
-        if self._track_input and not self._native and self._input is None:
+        wants_driver = self._native and not self._is_recording  # whether there is one shows when it starts
+        if self._track_input and self._input is None and not self._driver and not wants_driver:
             self._input = _keras_input.track(self.model)
 
     def _stop_tracking(self):
@@ -261,7 +271,10 @@ class ProfilerCallback:
             pass  # the first failure was told
 
     def _end_step(self):
-        if self._is_recording:
+        if self._driver:
+            self._driver.end_step()
+            self._close("step")
+        elif self._is_recording:
             _core.step_end()
 
     def _open(self, kind, name):

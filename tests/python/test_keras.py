@@ -12,7 +12,7 @@ import recorded
 import tbprof
 import tbprof.keras
 import tbprof.torch
-from tbprof import _core
+from tbprof import _core, _xplane
 
 
 class Integer:
@@ -166,6 +166,43 @@ class Recording(recorded.Case):
         callback = tbprof.keras.ProfilerCallback(self.logdir)
         for hook in ("on_batch_end", "on_train_batch_end", "on_test_batch_end", "on_predict_batch_end"):
             self.assertTrue(getattr(callback, hook)._is_default)
+
+
+class Native(recorded.Case):
+    """The framework's own profiler beside ours; here, a session of ours stands in for its file."""
+
+    def test_a_backend_without_one_is_told_and_recorded_by_us(self):
+        Model().fit(tbprof.keras.ProfilerCallback(self.logdir, (2, 4), train_subdir=False, native=True))
+        self.assertEqual(recorded.step_names(self.run_of()), ["train 2", "train 3", "train 4"])
+        self.assertEqual(len(self.told()), 1)
+        self.assertIn("our events alone", self.told()[0])
+
+    def test_our_plane_stands_beside_theirs_on_their_clock(self):
+        spaces = []
+        for name in ("theirs", "ours"):
+            tbprof.start(self.logdir)
+            time.sleep(0.01)
+            with tbprof.Trace(name):
+                pass
+            spaces.append(tbprof.collect())
+            tbprof.stop(save=False)
+        theirs, ours = spaces
+        run = os.path.join(self.logdir, "plugins", "profile", "both")
+        os.makedirs(run)
+        with open(os.path.join(run, "host.xplane.pb"), "wb") as file:
+            file.write(_xplane.beside(theirs, ours))
+        trace = recorded.page("trace_viewer@", run)["traceEvents"]
+        starts = {e["name"]: e["ts"] for e in trace if e.get("name") in ("theirs", "ours") and "ts" in e}
+        apart_us = (_xplane.start_time_ns(ours) - _xplane.start_time_ns(theirs)) / 1000
+        self.assertGreater(apart_us, 10000)
+        self.assertAlmostEqual(starts["ours"] - starts["theirs"], apart_us, delta=9000)
+        processes = {e["args"]["name"] for e in trace if e.get("name") == "process_name"}
+        self.assertTrue(any(p.endswith("/host:CPU tbprof") for p in processes), processes)
+
+    def test_files_that_are_no_profiles_are_refused(self):
+        for data in (b"\x0a\xff", b"\x0b", b"\x0a\x05ab"):
+            with self.assertRaises((ValueError, IndexError)):
+                _xplane.beside(b"", data)
 
 
 class Trouble(recorded.Case):

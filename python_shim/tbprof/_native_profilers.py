@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The profiler of a framework, driven together with ours: its file becomes the run's, with our events in a host plane
+of their own. Steps are then the framework's, so that its events belong to them."""
+import glob
+import os
+import shutil
+import sys
+import tempfile
+
+from tbprof import _core, _xplane
+
+
+class Driver:
+    """One session of a framework's profiler, and its steps."""
+
+    def __init__(self, start, stop, step):
+        self._folder = tempfile.mkdtemp(prefix="tbprof-native-")
+        self._stop, self._make_step, self._step = stop, step, None
+        try:
+            start(self._folder)
+        except BaseException:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+
+    def step(self, name, number):
+        self.end_step()
+        self._step = self._make_step(name, number)
+        self._step.__enter__()
+
+    def end_step(self):
+        step, self._step = self._step, None
+        if step is not None:
+            step.__exit__(None, None, None)
+
+    def stop(self, run):
+        """Ends it and puts its planes into the run (a folder; "": there is none)."""
+        try:
+            self.end_step()
+            self._stop()
+            theirs = glob.glob(os.path.join(self._folder, "plugins", "profile", "*", "*.xplane.pb"))
+            ours = glob.glob(os.path.join(run, "*.xplane.pb")) if run else []
+            if len(theirs) == 1 and len(ours) == 1:
+                _put_together(theirs[0], ours[0])
+            elif ours:
+                _core.tell(f"tbprof: the backend's own profiler left {len(theirs)} files; the run has our events only")
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _put_together(theirs, ours):
+    with open(theirs, "rb") as file:
+        their_bytes = file.read()
+    with open(ours, "rb") as file:
+        together = _xplane.beside(their_bytes, file.read())
+    temporary = os.path.join(os.path.dirname(ours), f".{os.path.basename(ours)}.tmp.{os.getpid()}")
+    with open(temporary, "wb") as file:
+        file.write(together)
+    os.replace(temporary, ours)
+
+
+def _tensorflow():
+    profiler = sys.modules["tensorflow"].profiler.experimental
+    return Driver(profiler.start, profiler.stop, lambda name, n: profiler.Trace(name, step_num=n, _r=1))
+
+
+def _jax():
+    profiler = sys.modules["jax"].profiler
+    options = profiler.ProfileOptions()
+    options.python_tracer_level = 0  # ours does that
+
+    def start(folder):
+        profiler.start_trace(folder, profiler_options=options)
+    return Driver(start, profiler.stop_trace, lambda name, n: profiler.StepTraceAnnotation(name, step_num=n))
+
+
+def start(backend, tell):
+    """A Driver, or None with a warning by tell(reason, text) for a backend whose profiler is not known here."""
+    make = {"tensorflow": _tensorflow, "jax": _jax}.get(backend)
+    if make is None:
+        tell("native", f"native=True: the profiler of {backend or 'this backend'} is not driven; our events alone are "
+             "recorded")
+        return None
+    try:
+        return make()
+    except Exception as e:  # pylint: disable=broad-except
+        tell("native", f"native=True: {e!r}; our events alone are recorded")
+        return None
