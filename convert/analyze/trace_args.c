@@ -6,7 +6,7 @@
  * tools have prepared).
  */
 #include "convert/analyze/trace_model.h"
-#include "schemas/xplane_fields.h"
+#include "convert/model/stat_parts.h"
 
 #include <string.h>
 
@@ -31,18 +31,6 @@ int tbp_trace_key_cmp(const struct tbp_trace_key *a, const struct tbp_trace_key 
 }
 
 /* ---- wire ---- */
-
-static struct tbp_wire body_of(const struct tbp_line *l, size_t i) {
-    static const uint8_t nothing[1];
-    struct tbp_wire none = tbp_wire_of(nothing, 0);
-    if (l->ev.body[i] == TBP_NO_BODY)
-        return none;
-    struct tbp_wire w = {l->base + l->ev.body[i], l->base + l->base_size};
-    uint64_t n = 0;
-    if (tbp_wire_varint(&w, &n) || n > (uint64_t)(w.end - w.at))
-        return none;
-    return tbp_wire_of(w.at, n);
-}
 
 /* See trace_model.h. */
 bool tbp_trace_decode(const struct tbp_trace_plane *p, struct tbp_wire w,
@@ -72,6 +60,36 @@ bool tbp_trace_decode(const struct tbp_trace_plane *p, struct tbp_wire w,
         }
     }
     return got == 0;
+}
+
+static bool decode_quick(const struct tbp_plane *p, struct tbp_wire w, struct tbp_trace_arg *out) {
+    struct tbp_stat_parts s;
+    if (!tbp_stat_split(p, w, &s))
+        return false;
+    out->key = s.meta;
+    switch (s.key) {
+    case TBP_KEY(TBP_XSTAT_INT64, VARINT):
+        out->type = TBP_STAT_INT64;
+        out->u = s.value;
+        break;
+    case TBP_KEY(TBP_XSTAT_UINT64, VARINT):
+        out->type = TBP_STAT_UINT64;
+        out->u = s.value;
+        break;
+    case TBP_KEY(TBP_XSTAT_REF, VARINT):
+        out->type = TBP_STAT_REF;
+        out->ref = tbp_plane_stat_meta_index(p, (int64_t)s.value);
+        break;
+    case TBP_KEY(TBP_XSTAT_DOUBLE, FIXED64):
+        out->type = TBP_STAT_DOUBLE;
+        out->d = tbp_wire_double(s.value);
+        break;
+    default:
+        out->type = s.key == TBP_KEY(TBP_XSTAT_STR, BYTES) ? TBP_STAT_STR : TBP_STAT_BYTES;
+        out->s = tbp_stat_parts_text(&s);
+        break;
+    }
+    return true;
 }
 
 /* ---- values that preprocessing sets ---- */
@@ -232,13 +250,12 @@ void tbp_trace_event_args(const struct tbp_trace_line *l, size_t i, struct tbp_t
         return;
     }
     struct pending set = pending_of(l, i);
-    struct tbp_wire w = body_of(l->line, i);
-    struct tbp_wire_field f;
-    while (tbp_wire_next(&w, &f) > 0) {
-        if (f.number != TBP_XEVENT_STATS || f.type != TBP_WIRE_BYTES)
-            continue;
+    struct tbp_stat_iter it = tbp_stat_iter_event(l->line, i);
+    for (struct tbp_wire w; tbp_stat_next_message(&it, &w);) {
         struct tbp_trace_arg *a = tbp_vec_push(&out->at);
-        if (!tbp_trace_decode(l->plane, f.bytes, a) || !adjust(l->plane, a, &set, out))
+        bool is_read =
+            (it.has_slack && decode_quick(it.plane, w, a)) || tbp_trace_decode(l->plane, w, a);
+        if (!is_read || !adjust(l->plane, a, &set, out))
             out->at.n--;
     }
     append_rest(l, i, &set, out);

@@ -4,7 +4,7 @@
  */
 #include "convert/model/stats.h"
 
-#include "schemas/xplane_fields.h"
+#include "convert/model/stat_parts.h"
 
 static struct tbp_wire body_of(const struct tbp_line *l, size_t i) {
     static const uint8_t nothing[1];
@@ -19,11 +19,15 @@ static struct tbp_wire body_of(const struct tbp_line *l, size_t i) {
 }
 
 struct tbp_stat_iter tbp_stat_iter_event(const struct tbp_line *l, size_t i) {
-    return (struct tbp_stat_iter){body_of(l, i), l->plane, TBP_XEVENT_STATS};
+    struct tbp_wire w = body_of(l, i);
+    bool has_slack =
+        l->ev.body[i] != TBP_NO_BODY && l->base + l->base_size - w.end >= TBP_WIRE_SLACK;
+    return (struct tbp_stat_iter){w, l->plane, TBP_XEVENT_STATS, has_slack};
 }
 
 struct tbp_stat_iter tbp_stat_iter_meta(const struct tbp_plane *p, const struct tbp_meta *m) {
-    return (struct tbp_stat_iter){tbp_wire_of(m->wire.p, m->wire.n), p, TBP_XEVENTMETA_STATS};
+    return (struct tbp_stat_iter){tbp_wire_of(m->wire.p, m->wire.n), p, TBP_XEVENTMETA_STATS,
+                                  false};
 }
 
 static void take_value(const struct tbp_plane *p, const struct tbp_wire_field *f,
@@ -58,11 +62,51 @@ bool tbp_stat_decode(const struct tbp_plane *p, struct tbp_wire w, struct tbp_st
     return got == 0;
 }
 
-bool tbp_stat_next(struct tbp_stat_iter *it, struct tbp_stat *out) {
+bool tbp_stat_next_message_slow(struct tbp_stat_iter *it, struct tbp_wire *out) {
     struct tbp_wire_field f;
     while (tbp_wire_next(&it->w, &f) > 0)
-        if (f.number == it->field && f.type == TBP_WIRE_BYTES &&
-            tbp_stat_decode(it->plane, f.bytes, out))
+        if (f.number == it->field && f.type == TBP_WIRE_BYTES) {
+            *out = f.bytes;
+            return true;
+        }
+    return false;
+}
+
+static bool decode_quick(const struct tbp_plane *p, struct tbp_wire w, struct tbp_stat *out) {
+    struct tbp_stat_parts s;
+    if (!tbp_stat_split(p, w, &s))
+        return false;
+    out->meta = &p->stat_metas[s.meta];
+    switch (s.key) {
+    case TBP_KEY(TBP_XSTAT_DOUBLE, FIXED64):
+        out->type = TBP_STAT_DOUBLE;
+        out->d = tbp_wire_double(s.value);
+        break;
+    case TBP_KEY(TBP_XSTAT_UINT64, VARINT):
+        out->type = TBP_STAT_UINT64;
+        out->u = s.value;
+        break;
+    case TBP_KEY(TBP_XSTAT_INT64, VARINT):
+        out->type = TBP_STAT_INT64;
+        out->i = (int64_t)s.value;
+        break;
+    case TBP_KEY(TBP_XSTAT_REF, VARINT):
+        out->type = TBP_STAT_REF;
+        out->s = p->stat_metas[tbp_plane_stat_meta_index(p, (int64_t)s.value)].name;
+        break;
+    default:
+        out->type = s.key == TBP_KEY(TBP_XSTAT_STR, BYTES) ? TBP_STAT_STR : TBP_STAT_BYTES;
+        out->s = tbp_stat_parts_text(&s);
+        break;
+    }
+    return true;
+}
+
+bool tbp_stat_next(struct tbp_stat_iter *it, struct tbp_stat *out) {
+    struct tbp_wire w;
+    while (tbp_stat_next_message(it, &w))
+        if ((it->has_slack && decode_quick(it->plane, w, out)) ||
+            tbp_stat_decode(it->plane, w, out))
             return true;
     return false;
 }
@@ -77,15 +121,13 @@ static bool is_other(const struct tbp_plane *p, struct tbp_wire w, enum tbp_stat
 }
 
 static bool find(struct tbp_stat_iter it, enum tbp_stat_key key, struct tbp_stat *out) {
-    struct tbp_wire_field f;
+    struct tbp_wire w;
     if (!tbp_plane_has_stat(it.plane, key))
         return false;
-    while (tbp_wire_next(&it.w, &f) > 0) {
-        if (f.number != it.field || f.type != TBP_WIRE_BYTES || is_other(it.plane, f.bytes, key))
-            continue;
-        if (tbp_stat_decode(it.plane, f.bytes, out) && out->meta->key == key)
+    while (tbp_stat_next_message(&it, &w))
+        if (!is_other(it.plane, w, key) && tbp_stat_decode(it.plane, w, out) &&
+            out->meta->key == key)
             return true;
-    }
     return false;
 }
 

@@ -43,11 +43,26 @@ struct tbp_stat_iter {
     struct tbp_wire w;
     const struct tbp_plane *plane;
     uint32_t field; /* number of the stats field in the message walked */
+    bool has_slack; /* TBP_WIRE_SLACK bytes behind the message can be read */
 };
 
 struct tbp_stat_iter tbp_stat_iter_event(const struct tbp_line *l, size_t i);
 struct tbp_stat_iter tbp_stat_iter_meta(const struct tbp_plane *p, const struct tbp_meta *m);
 bool tbp_stat_next(struct tbp_stat_iter *it, struct tbp_stat *out);
+/* The next XStat message as it lies in the file, for those who decode it themselves. */
+bool tbp_stat_next_message_slow(struct tbp_stat_iter *it, struct tbp_wire *out);
+static inline bool tbp_stat_next_message(struct tbp_stat_iter *it, struct tbp_wire *out) {
+    uint64_t n = 0;
+    const uint8_t *at = it->w.at;
+    if (!it->has_slack || at == it->w.end || *at != (it->field << 3 | TBP_WIRE_BYTES))
+        return tbp_stat_next_message_slow(it, out);
+    at = tbp_wire_quick(at + 1, &n);
+    if (!at || at > it->w.end || n > (uint64_t)(it->w.end - at))
+        return false;
+    *out = tbp_wire_of(at, n);
+    it->w.at = at + n;
+    return true;
+}
 /* One XStat message. */
 bool tbp_stat_decode(const struct tbp_plane *p, struct tbp_wire w, struct tbp_stat *out);
 

@@ -1,58 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events of the usual shape; see quick_event.h. A stat counts as usual if its id comes first and
- * one value follows that fills the message; only ids, presence and groups are of interest, other
- * values are stepped over.
+ * Events of the usual shape; see quick_event.h. Of their stats only presence and groups are of
+ * interest.
  */
 #include "convert/read/quick_event.h"
 
-#include "schemas/xplane_fields.h"
+#include "convert/model/stat_parts.h"
 
-#define KEY(number, type) ((number) << 3 | TBP_WIRE_##type)
-
-/* Known ids are those of the dense table: 0 stands for all others. */
-static inline uint32_t known_stat(const struct tbp_plane *p, uint64_t id) {
-    return id < p->stat_meta_by_id.n_dense ? p->stat_meta_by_id.dense[id] : 0;
-}
-
-static inline bool quick_stat(const struct tbp_plane *p, const uint8_t *at, const uint8_t *end,
+static inline bool quick_stat(const struct tbp_plane *p, struct tbp_wire w,
                               struct tbp_event_values *v) {
-    uint64_t id = 0, value = 0;
-    if (*at != KEY(TBP_XSTAT_METADATA_ID, VARINT))
+    struct tbp_stat_parts s;
+    if (!tbp_stat_split(p, w, &s))
         return false;
-    at = tbp_wire_quick(at + 1, &id);
-    uint32_t index = at && at < end ? known_stat(p, id) : 0;
-    if (!index)
+    if (s.key == TBP_KEY(TBP_XSTAT_REF, VARINT) && !tbp_small_stat_id(p, s.value))
         return false;
-    uint8_t key = *at;
-    switch (key) {
-    case KEY(TBP_XSTAT_INT64, VARINT):
-    case KEY(TBP_XSTAT_UINT64, VARINT):
-        at = tbp_wire_quick(at + 1, &value);
-        break;
-    case KEY(TBP_XSTAT_REF, VARINT):
-        at = tbp_wire_quick(at + 1, &value);
-        if (!known_stat(p, value))
-            return false;
-        break;
-    case KEY(TBP_XSTAT_DOUBLE, FIXED64):
-        at += 1 + sizeof(double);
-        break;
-    case KEY(TBP_XSTAT_STR, BYTES):
-        at = tbp_wire_quick(at + 1, &value);
-        if (!at || at > end || value != (uint64_t)(end - at) ||
-            tbp_utf8_valid_prefix((struct tbp_str){(const char *)at, value}) < value)
-            return false;
-        at = end;
-        break;
-    default:
+    if (s.key == TBP_KEY(TBP_XSTAT_STR, BYTES) &&
+        tbp_utf8_valid_prefix(tbp_stat_parts_text(&s)) < s.value)
         return false;
-    }
-    uint32_t bit = p->stat_metas[index].has;
+    uint32_t bit = p->stat_metas[s.meta].has;
     if (bit == TBP_HAS_GROUP && !(v->has & TBP_HAS_GROUP))
-        v->group = key == KEY(TBP_XSTAT_INT64, VARINT) ? (int64_t)value : 0;
+        v->group = s.key == TBP_KEY(TBP_XSTAT_INT64, VARINT) ? (int64_t)s.value : 0;
     v->has |= bit | TBP_HAS_STATS;
-    return at == end;
+    return true;
 }
 
 bool tbp_quick_event(const struct tbp_plane *p, struct tbp_wire w, struct tbp_event_values *v) {
@@ -63,23 +32,17 @@ bool tbp_quick_event(const struct tbp_plane *p, struct tbp_wire w, struct tbp_ev
         w.at = tbp_wire_quick(w.at + 1, &value);
         if (!w.at || w.at > w.end)
             return false;
-        switch (key) {
-        case KEY(TBP_XEVENT_METADATA_ID, VARINT):
-            v->id = (int64_t)value;
-            break;
-        case KEY(TBP_XEVENT_OFFSET_PS, VARINT):
-            v->offset_ps = (int64_t)value;
-            break;
-        case KEY(TBP_XEVENT_DURATION_PS, VARINT):
-            v->dur_ps = (int64_t)value;
-            break;
-        case KEY(TBP_XEVENT_STATS, BYTES):
-            if (value == 0 || value > (uint64_t)(w.end - w.at) ||
-                !quick_stat(p, w.at, w.at + value, v))
+        if (key == TBP_KEY(TBP_XEVENT_STATS, BYTES)) {
+            if (value > (uint64_t)(w.end - w.at) || !quick_stat(p, tbp_wire_of(w.at, value), v))
                 return false;
             w.at += value;
-            break;
-        default:
+        } else if (key == TBP_KEY(TBP_XEVENT_METADATA_ID, VARINT)) {
+            v->id = (int64_t)value;
+        } else if (key == TBP_KEY(TBP_XEVENT_OFFSET_PS, VARINT)) {
+            v->offset_ps = (int64_t)value;
+        } else if (key == TBP_KEY(TBP_XEVENT_DURATION_PS, VARINT)) {
+            v->dur_ps = (int64_t)value;
+        } else {
             return false;
         }
     }
