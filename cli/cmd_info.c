@@ -207,7 +207,7 @@ static int show_host(struct tbp_session *s, const struct tbp_run *run, uint32_t 
 
 static int show_run(const struct tbp_run *run, const struct info_values *v, struct tbp_cli *cli,
                     struct tbp_json *j, struct tbp_error *err) {
-    struct tbp_run_loader loader = {run, v->from};
+    struct tbp_run_loader loader = {run, v->from, TBP_PLANES_ALL};
     struct tbp_pool *pool = tbp_pool_new(v->jobs);
     struct tbp_session *s = tbp_run_session(&loader, TBP_SEMANTICS_REPAIR, cli->arena, pool);
     int status = TBP_OK;

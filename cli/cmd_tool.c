@@ -178,7 +178,9 @@ static int run_tool(struct tbp_cli *cli, const void *values, char **args, size_t
         status = tbp_find_one_run(&run, cli, args[1], v->run, &has_loss, err);
     if (status)
         return status;
-    struct tbp_run_loader loader = {&run, v->from};
+    /* losses that are to count are looked for everywhere */
+    enum tbp_planes planes = v->strict ? TBP_PLANES_ALL : tool->planes;
+    struct tbp_run_loader loader = {&run, v->from, planes};
     struct tbp_pool *pool = tbp_pool_new(v->jobs);
     struct tbp_session *s =
         tbp_run_session(&loader, (enum tbp_semantics)v->semantics, cli->arena, pool);

@@ -19,7 +19,7 @@ static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool 
                 struct tbp_error *err) {
     const struct tbp_run_loader *l = ctx;
     const struct tbp_run_file *f = &l->run->hosts[host];
-    int status = tbp_read_host(out, f->path, f->host, l->from, pool, err);
+    int status = tbp_read_host(out, f->path, f->host, l->from, l->planes, pool, err);
     if (status && err && strcmp(err->input, f->path) == 0)
         snprintf(err->input, sizeof err->input, "%s", f->given);
     return status;

@@ -145,6 +145,12 @@ struct tbp_group_link {
     int64_t parent, child;
 };
 
+/* Whose events are read; planes and metadata are always all there. */
+enum tbp_planes {
+    TBP_PLANES_ALL,
+    TBP_PLANES_DEVICES, /* those of which tbp_is_device_plane */
+};
+
 struct tbp_host {
     struct tbp_str name; /* of the file: "<host>" of <host>.xplane.pb */
     struct tbp_str path; /* for messages */
@@ -164,7 +170,8 @@ struct tbp_host {
     struct tbp_arena arena;   /* names, tables of metadata */
     struct tbp_arena columns; /* event columns */
     struct tbp_input input;
-    uint64_t size_bytes; /* of the (inflated) input */
+    uint64_t size_bytes;           /* of the (inflated) input */
+    enum tbp_planes wanted_planes; /* a reader may leave the events of others unread */
 };
 
 void tbp_host_init(struct tbp_host *h);

@@ -504,6 +504,18 @@ static void mark_first_of_name(struct tbp_host *h) {
     tbp_strtab_release(&names);
 }
 
+/* A plane's name may stand behind its lines, so this is asked when all planes are known. */
+static void drop_unwanted_lines(struct reading *r) {
+    const struct tbp_host *h = r->host;
+    size_t n = 0;
+    for (size_t i = 0; i < r->lines.n; i++) {
+        const struct tbp_plane *p = &h->planes[r->lines.at[i].plane];
+        if (h->wanted_planes == TBP_PLANES_ALL || tbp_is_device_plane(p->name))
+            r->lines.at[n++] = r->lines.at[i];
+    }
+    r->lines.n = n;
+}
+
 static int read_all(struct reading *r, struct tbp_pool *pool, struct tbp_error *err) {
     struct tbp_host *h = r->host;
     index_space(r);
@@ -513,6 +525,7 @@ static int read_all(struct reading *r, struct tbp_pool *pool, struct tbp_error *
         index_plane(r, i);
     }
     mark_first_of_name(h);
+    drop_unwanted_lines(r);
     int status = tbp_pool_for(pool, r->lines.n, count_job, r, err);
     for (size_t i = 0; i < r->lines.n && status == TBP_OK; i++)
         tbp_events_alloc(h, &line_of(r, &r->lines.at[i])->ev, r->lines.at[i].n_events);

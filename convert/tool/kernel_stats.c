@@ -129,6 +129,7 @@ const struct tbp_tool tbp_tool_kernel_stats = {
     .scope = TBP_SCOPE_HOST | TBP_SCOPE_ALL_HOSTS,
     .file = "kernel_stats.json",
     .pb_file = "kernel_stats.pb",
+    .planes = TBP_PLANES_DEVICES,
     .needs = needs,
     .write = write_json,
     .write_pb = write_pb,

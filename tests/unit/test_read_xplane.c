@@ -52,14 +52,19 @@ static void put_plane(struct tbp_wire_out *o, const char *name, unsigned n) {
     tbp_wire_end(o, plane);
 }
 
-static int read_bytes(struct tbp_host *h, const void *p, size_t n, struct tbp_error *err) {
+static int read_planes(struct tbp_host *h, const void *p, size_t n, enum tbp_planes planes,
+                       struct tbp_error *err) {
     char path[] = "/tmp/tbprof_xplane_XXXXXX";
     int fd = mkstemp(path);
     cr_assert_eq(write(fd, p, n), (ssize_t)n);
     close(fd);
-    int status = tbp_read_host(h, path, TBP_STR("h"), NULL, NULL, err);
+    int status = tbp_read_host(h, path, TBP_STR("h"), NULL, planes, NULL, err);
     unlink(path);
     return status;
+}
+
+static int read_bytes(struct tbp_host *h, const void *p, size_t n, struct tbp_error *err) {
+    return read_planes(h, p, n, TBP_PLANES_ALL, err);
 }
 
 static void assert_ledger_adds_up(const struct tbp_host *h) {
@@ -83,6 +88,23 @@ Test(read_xplane, metadata_and_timestamp_may_stand_behind_the_events) {
     cr_assert(tbp_event_group(l, 2, &group));
     cr_assert_eq(group, 2);
     cr_assert(tbp_ledger_is_clean(&h.ledger));
+    assert_ledger_adds_up(&h);
+    tbp_host_release(&h);
+    tbp_wire_out_release(&o);
+}
+
+Test(read_xplane, events_of_the_host_are_left_alone_if_devices_are_asked_for) {
+    struct tbp_wire_out o = {0};
+    struct tbp_host h;
+    put_plane(&o, "/host:CPU", 3);
+    put_plane(&o, "/device:GPU:0", 2);
+    cr_assert_eq(read_planes(&h, o.at, o.n, TBP_PLANES_DEVICES, NULL), TBP_OK);
+    cr_assert_eq(h.n_planes, 2);
+    cr_assert_eq(h.planes[0].n_lines, 1);
+    cr_assert_eq(h.planes[0].lines[0].ev.n, 0);
+    cr_assert(tbp_str_is(h.planes[0].metas[1].name, "work"));
+    cr_assert_eq(h.planes[1].lines[0].ev.n, 2);
+    cr_assert_eq(h.ledger.events_read, 2);
     assert_ledger_adds_up(&h);
     tbp_host_release(&h);
     tbp_wire_out_release(&o);
