@@ -19,6 +19,8 @@
 enum { EVENTS_MAX = 5000000 };
 /* Up to this many arguments are put in order by insertion. */
 enum { FEW_ARGS = 64 };
+/* Longer names are not kept once more together with what surrounds them. */
+enum { SHORT_NAME = 256 };
 
 /* Texts between the values of an event; quotes of the value included. */
 struct style {
@@ -67,12 +69,18 @@ struct ready_arg {
 struct ready_meta {
     const struct ready_arg *args; /* by name, each name once */
     uint32_t n_args;
-    bool renames;        /* step_name is among them */
-    struct tbp_str name; /* shown, escaped */
+    bool renames;            /* step_name is among them */
+    struct tbp_str name;     /* shown, escaped */
+    struct tbp_str complete; /* from the name to the pid, for events with a length; or empty */
+};
+
+struct key_texts { /* a name with all that stands before its value */
+    struct tbp_str first, next;
 };
 
 struct plane_texts {
     struct tbp_trace_texts names;
+    struct key_texts *keys; /* of plane->keys */
     struct ready_meta *metas, *made;
 };
 
@@ -162,6 +170,8 @@ static size_t insert(struct item *at, size_t n, struct item x) {
 }
 
 struct scratch {
+    char thread[64]; /* from the thread's number to the begin */
+    size_t n_thread;
     struct tbp_trace_args args;
     TBP_VEC(struct item) items;
 };
@@ -211,9 +221,8 @@ static void put_items(struct tbp_json *j, const struct style *style, const struc
                       const struct tbp_trace_line *l, const struct scratch *s) {
     for (size_t k = 0; k < s->items.n; k++) {
         const struct item *x = &s->items.at[k];
-        put(j, k ? style->comma : style->open_args);
-        put(j, t->names.keys[x->key - l->plane->keys]);
-        put(j, style->colon);
+        const struct key_texts *key = &t->keys[x->key - l->plane->keys];
+        put(j, k ? key->next : key->first);
         if (x->arg)
             put_value(j, t, x->arg);
         else
@@ -230,6 +239,24 @@ static struct tbp_str ready_step_name(const struct ready_meta *m,
         if (keys[m->args[k].key].what == TBP_TRACE_STEP_NAME)
             return m->args[k].text;
     return m->name;
+}
+
+/* From the name to the pid. */
+static void put_name(const struct document *d, struct tbp_json *j, const struct tbp_trace_line *l,
+                     const struct plane_texts *t, const struct ready_meta *m,
+                     const struct tbp_trace_arg *step_name, bool instant) {
+    const struct style *style = d->style;
+    if (!instant && !step_name && !m->renames && m->complete.n) {
+        put(j, m->complete);
+        return;
+    }
+    put(j, instant ? style->first_name : style->name);
+    if (step_name)
+        put_value(j, t, step_name);
+    else
+        put(j, m->renames ? ready_step_name(m, l->plane->keys) : m->name);
+    put(j, instant ? style->instant : style->complete);
+    tbp_json_u64(j, l->plane->pid);
 }
 
 /* A begin before time zero comes out as a huge unsigned number officially, as what it is under
@@ -259,20 +286,19 @@ static void put_event(const struct document *d, const struct tbp_trace_line *l,
         put(j, style->dur);
         tbp_json_us_repr(j, dur);
     }
-    put(j, instant ? style->first_name : style->name);
-    if (step_name)
-        put_value(j, t, step_name);
-    else
-        put(j, m->renames ? ready_step_name(m, l->plane->keys) : m->name);
-    put(j, instant ? style->instant : style->complete);
-    tbp_json_u64(j, l->plane->pid);
+    put_name(d, j, l, t, m, step_name, instant);
     if (instant)
         put(j, style->instant_s);
-    put(j, style->tid);
-    tbp_json_u64(j, l->tid);
-    put(j, style->ts);
+    tbp_json_raw(j, s->thread, s->n_thread);
     put_begin(d, j, tbp_trace_begin(l, i));
     put(j, style->close);
+}
+
+static void set_thread(struct scratch *s, const struct style *style, uint64_t tid) {
+    memcpy(s->thread, style->tid.p, style->tid.n);
+    s->n_thread = style->tid.n + tbp_number_u64(s->thread + style->tid.n, tid);
+    memcpy(s->thread + s->n_thread, style->ts.p, style->ts.n);
+    s->n_thread += style->ts.n;
 }
 
 static void put_piece(void *ctx, size_t number, struct tbp_json *j) {
@@ -280,6 +306,7 @@ static void put_piece(void *ctx, size_t number, struct tbp_json *j) {
     const struct piece *p = &d->pieces.at[number];
     const struct tbp_trace_line *l = &d->trace->planes[p->plane].lines[p->line];
     struct scratch s = {0};
+    set_thread(&s, d->style, l->tid);
     uint32_t at_limit = p->at_limit;
     for (size_t i = p->from; i < p->to; i++) {
         if (tbp_trace_is_left_out(l, i))
@@ -346,12 +373,33 @@ static void ready_args(struct tbp_escaper *e, const struct tbp_trace_plane *p,
     tbp_vec_release(&items);
 }
 
-static struct ready_meta *ready_metas(struct tbp_escaper *e, const struct tbp_trace_plane *p,
-                                      const struct plane_texts *t, const struct tbp_trace_meta *m,
-                                      const struct tbp_str *names, size_t n) {
+static struct tbp_str join(struct tbp_arena *a, struct tbp_str x, struct tbp_str y,
+                           struct tbp_str z) {
+    return tbp_arena_cat(a, tbp_arena_cat(a, x, y), z);
+}
+
+static struct key_texts *ready_keys(struct tbp_arena *a, const struct style *style,
+                                    const struct tbp_str *names, size_t n) {
+    struct key_texts *out = TBP_NEW_N(a, struct key_texts, n);
+    for (size_t i = 0; i < n; i++) {
+        out[i].first = join(a, style->open_args, names[i], style->colon);
+        out[i].next = join(a, style->comma, names[i], style->colon);
+    }
+    return out;
+}
+
+static struct ready_meta *ready_metas(struct tbp_escaper *e, const struct style *style,
+                                      const struct tbp_trace_plane *p, const struct plane_texts *t,
+                                      const struct tbp_trace_meta *m, const struct tbp_str *names,
+                                      size_t n) {
+    char number[TBP_NUMBER_MAX];
+    struct tbp_str pid = {number, tbp_number_u64(number, p->pid)};
+    struct tbp_str tail = tbp_arena_cat(e->arena, style->complete, pid);
     struct ready_meta *out = TBP_NEW_N(e->arena, struct ready_meta, n);
     for (size_t i = 0; i < n; i++) {
         out[i].name = names[i];
+        if (names[i].n <= SHORT_NAME)
+            out[i].complete = join(e->arena, style->name, names[i], tail);
         if (m[i].has_long_name || m[i].n_args)
             ready_args(e, p, t, &m[i], &out[i]);
     }
@@ -365,8 +413,9 @@ static void make_texts(struct document *d) {
         const struct tbp_trace_plane *p = &d->trace->planes[i];
         struct plane_texts *t = &d->texts[i];
         tbp_trace_texts_make(&t->names, p, &e);
-        t->metas = ready_metas(&e, p, t, p->metas, t->names.metas, p->plane->n_metas);
-        t->made = ready_metas(&e, p, t, p->made_metas, t->names.made, p->n_made_metas);
+        t->keys = ready_keys(&d->arena, d->style, t->names.keys, p->n_keys);
+        t->metas = ready_metas(&e, d->style, p, t, p->metas, t->names.metas, p->plane->n_metas);
+        t->made = ready_metas(&e, d->style, p, t, p->made_metas, t->names.made, p->n_made_metas);
     }
     tbp_escaper_release(&e);
 }
