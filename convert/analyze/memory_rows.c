@@ -174,87 +174,176 @@ static void add_to_summary(struct tbp_memory_allocator *a, const struct tbp_memo
     a->capacity_bytes = sum(used_bytes, s->stats.free_bytes);
 }
 
-struct collect {
-    TBP_VEC(struct tbp_memory_row) rows;
-    TBP_VEC(struct tbp_memory_allocator) allocators;
+/* Allocators in order of appearance, texts in `arena`. Peaks below `least_peak` do not count: 0, or
+ * in a part of the events the least there is, since it does not know the peaks before it. */
+struct allocators {
+    TBP_VEC(struct tbp_memory_allocator) list;
     struct tbp_strtab ids;
-    struct tbp_arena *out;
+    struct tbp_arena *arena;
+    int64_t least_peak;
 };
 
-static uint32_t allocator_of(struct collect *c, struct tbp_str id) {
-    uint32_t k = tbp_strtab_get(&c->ids, id);
+static uint32_t allocator_of(struct allocators *a, struct tbp_str id) {
+    uint32_t k = tbp_strtab_get(&a->ids, id);
     if (k != TBP_MAP_NONE)
         return k;
-    struct tbp_str copy = tbp_arena_str(c->out, id);
-    *tbp_vec_push(&c->allocators) = (struct tbp_memory_allocator){.id = copy};
-    return tbp_strtab_put(&c->ids, copy);
+    struct tbp_str copy = tbp_arena_str(a->arena, id);
+    *tbp_vec_push(&a->list) =
+        (struct tbp_memory_allocator){.id = copy, .at_peak.peak_bytes = a->least_peak};
+    return tbp_strtab_put(&a->ids, copy);
 }
 
-static void collect_line(struct collect *c, const struct tbp_plane *p, uint32_t line) {
-    const struct tbp_line *l = &p->lines[line];
+static void allocators_release(struct allocators *a) {
+    tbp_vec_release(&a->list);
+    tbp_strtab_release(&a->ids);
+}
+
+/* Some events of one line; the parts of a plane are read side by side and united in order. */
+enum { PART_EVENTS = 1 << 14 };
+struct part {
+    const struct tbp_plane *plane;
+    uint32_t line;
+    size_t from, to;
+    struct tbp_arena arena;
+    struct allocators allocators;
+    TBP_VEC(struct tbp_memory_row) rows; /* owner: number in allocators */
+};
+
+static bool is_allocation(enum tbp_event_kind kind) {
+    return kind == TBP_EVENT_MEMORY_ALLOCATION || kind == TBP_EVENT_MEMORY_DEALLOCATION;
+}
+
+static void add_row(struct part *p, const struct tbp_line *l, size_t i) {
     struct decoded d;
-    for (size_t i = 0; i < l->ev.n; i++) {
-        enum tbp_event_kind kind = tbp_event_kind_at(l, i);
-        if (kind != TBP_EVENT_MEMORY_ALLOCATION && kind != TBP_EVENT_MEMORY_DEALLOCATION)
-            continue;
-        decode(l, i, &d);
-        uint32_t k = allocator_of(c, d.id);
-        int64_t used_bytes = sum(d.s.stats.stack_bytes, d.s.stats.heap_bytes);
-        add_to_summary(&c->allocators.at[k], &d.s, used_bytes);
-        *tbp_vec_push(&c->rows) = (struct tbp_memory_row){
-            .time_ps = d.s.time_ps,
-            .used_bytes = used_bytes,
-            .allocated_bytes = d.s.activity.allocated_bytes,
-            .step = d.s.activity.step,
-            .address = d.s.activity.address,
-            .line = line,
-            .event = (uint32_t)i,
-            .owner = k,
-            .is_deallocation = kind == TBP_EVENT_MEMORY_DEALLOCATION,
-        };
+    decode(l, i, &d);
+    uint32_t k = allocator_of(&p->allocators, d.id);
+    int64_t used_bytes = sum(d.s.stats.stack_bytes, d.s.stats.heap_bytes);
+    add_to_summary(&p->allocators.list.at[k], &d.s, used_bytes);
+    *tbp_vec_push(&p->rows) = (struct tbp_memory_row){
+        .time_ps = d.s.time_ps,
+        .used_bytes = used_bytes,
+        .allocated_bytes = d.s.activity.allocated_bytes,
+        .step = d.s.activity.step,
+        .address = d.s.activity.address,
+        .line = p->line,
+        .event = (uint32_t)i,
+        .owner = k,
+        .is_deallocation = d.s.activity.is_deallocation,
+    };
+}
+
+static int read_part(void *ctx, size_t number, struct tbp_error *err) {
+    struct part *p = (struct part *)ctx + number;
+    const struct tbp_line *l = &p->plane->lines[p->line];
+    size_t n = 0;
+    (void)err;
+    for (size_t i = p->from; i < p->to; i++)
+        n += is_allocation(tbp_event_kind_at(l, i));
+    tbp_vec_reserve(&p->rows, n);
+    for (size_t i = p->from; i < p->to && n; i++)
+        if (is_allocation(tbp_event_kind_at(l, i)))
+            add_row(p, l, i);
+    return TBP_OK;
+}
+
+static void part_release(struct part *p) {
+    allocators_release(&p->allocators);
+    tbp_vec_release(&p->rows);
+    tbp_arena_release(&p->arena);
+}
+
+/* What comes later in the file counts, also among equal peaks. */
+static void unite_summaries(struct tbp_memory_allocator *to,
+                            const struct tbp_memory_allocator *later) {
+    struct tbp_memory_allocator before = *to;
+    *to = *later;
+    to->id = before.id;
+    if (later->at_peak.peak_bytes >= before.at_peak.peak_bytes)
+        return;
+    to->at_peak = before.at_peak;
+    to->peak_time_ps = before.peak_time_ps;
+    to->capacity_bytes = before.capacity_bytes;
+}
+
+/* Rows then know their allocator by its number among all. */
+static void number_allocators(struct part *p, struct allocators *all) {
+    uint32_t *number = TBP_NEW_N(&p->arena, uint32_t, p->allocators.list.n);
+    for (size_t k = 0; k < p->allocators.list.n; k++) {
+        const struct tbp_memory_allocator *a = &p->allocators.list.at[k];
+        number[k] = allocator_of(all, a->id);
+        unite_summaries(&all->list.at[number[k]], a);
     }
+    for (size_t i = 0; i < p->rows.n; i++)
+        p->rows.at[i].owner = number[p->rows.at[i].owner];
 }
 
 /* Rows of one allocator together, order kept. */
-static void split_rows(struct collect *c, struct tbp_memory_rows *r) {
-    size_t n = c->rows.n, n_allocators = r->n_allocators;
+static void unite_rows(struct part *parts, size_t n_parts, struct tbp_memory_rows *r) {
+    size_t n = 0, n_allocators = r->n_allocators;
     TBP_VEC(struct tbp_memory_row) rows = {0};
     TBP_VEC(size_t) first = {0};
-    tbp_vec_reserve(&rows, n);
     tbp_vec_reserve(&first, n_allocators + 2);
     memset(first.at, 0, (n_allocators + 2) * sizeof *first.at);
-    for (size_t i = 0; i < n; i++)
-        first.at[c->rows.at[i].owner + 2]++;
+    for (size_t k = 0; k < n_parts; n += parts[k++].rows.n)
+        for (size_t i = 0; i < parts[k].rows.n; i++)
+            first.at[parts[k].rows.at[i].owner + 2]++;
     for (size_t k = 2; k < n_allocators + 2; k++)
         first.at[k] += first.at[k - 1];
-    for (size_t i = 0; i < n; i++) /* first[k + 1] runs from the start of k to its end */
-        rows.at[first.at[c->rows.at[i].owner + 1]++] = c->rows.at[i];
+    tbp_vec_reserve(&rows, n);
+    for (size_t k = 0; k < n_parts; k++) { /* first[k + 1] runs from the start of k to its end */
+        for (size_t i = 0; i < parts[k].rows.n; i++)
+            rows.at[first.at[parts[k].rows.at[i].owner + 1]++] = parts[k].rows.at[i];
+        tbp_vec_release(&parts[k].rows);
+    }
     r->rows = rows.at;
     r->first = first.at;
 }
 
 static bool has_allocations(const struct tbp_plane *p) {
     for (size_t i = 1; i < p->n_metas; i++)
-        if (p->metas[i].kind == TBP_EVENT_MEMORY_ALLOCATION ||
-            p->metas[i].kind == TBP_EVENT_MEMORY_DEALLOCATION)
+        if (is_allocation(p->metas[i].kind))
             return true;
     return false;
 }
 
-void tbp_memory_rows_init(struct tbp_memory_rows *r, const struct tbp_plane *plane,
-                          struct tbp_arena *out) {
+static struct part *make_parts(const struct tbp_plane *plane, struct tbp_arena *out, size_t *n) {
+    size_t most = 0;
+    *n = 0;
+    for (size_t i = 0; i < plane->n_lines; i++)
+        most += plane->lines[i].ev.n / PART_EVENTS + 1;
+    struct part *parts = TBP_NEW_N(out, struct part, most);
+    for (size_t i = 0; has_allocations(plane) && i < plane->n_lines; i++) {
+        size_t end = plane->lines[i].ev.n;
+        for (size_t at = 0; at < end; at += PART_EVENTS) {
+            struct part *p = &parts[(*n)++];
+            *p = (struct part){.plane = plane, .line = (uint32_t)i, .from = at};
+            p->to = end - at < PART_EVENTS ? end : at + PART_EVENTS;
+            tbp_arena_init(&p->arena);
+            p->allocators = (struct allocators){.arena = &p->arena, .least_peak = INT64_MIN};
+        }
+    }
+    return parts;
+}
+
+int tbp_memory_rows_init(struct tbp_memory_rows *r, const struct tbp_plane *plane,
+                         struct tbp_pool *pool, struct tbp_arena *out, struct tbp_error *err) {
+    size_t n_parts;
+    struct part *parts = make_parts(plane, out, &n_parts);
+    struct allocators all = {.arena = out};
     *r = (struct tbp_memory_rows){.plane = plane};
-    struct collect c = {.out = out};
-    for (size_t i = 0; has_allocations(plane) && i < plane->n_lines; i++)
-        collect_line(&c, plane, (uint32_t)i);
-    r->n_allocators = c.allocators.n;
+    int status = tbp_pool_for(pool, n_parts, read_part, parts, err);
+    for (size_t i = 0; i < n_parts && !status; i++)
+        number_allocators(&parts[i], &all);
+    r->n_allocators = all.list.n;
     r->allocators = TBP_NEW_N(out, struct tbp_memory_allocator, r->n_allocators);
     if (r->n_allocators)
-        memcpy(r->allocators, c.allocators.at, r->n_allocators * sizeof *r->allocators);
-    split_rows(&c, r);
-    tbp_vec_release(&c.rows);
-    tbp_vec_release(&c.allocators);
-    tbp_strtab_release(&c.ids);
+        memcpy(r->allocators, all.list.at, r->n_allocators * sizeof *r->allocators);
+    if (!status)
+        unite_rows(parts, n_parts, r);
+    for (size_t i = 0; i < n_parts; i++)
+        part_release(&parts[i]);
+    allocators_release(&all);
+    return status;
 }
 
 void tbp_memory_rows_release(struct tbp_memory_rows *r) {

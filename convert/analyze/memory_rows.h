@@ -27,8 +27,9 @@ struct tbp_memory_rows {
     size_t n_allocators;
 };
 
-void tbp_memory_rows_init(struct tbp_memory_rows *r, const struct tbp_plane *plane,
-                          struct tbp_arena *out);
+/* Side by side on the pool. On failure there is nothing to release. */
+int tbp_memory_rows_init(struct tbp_memory_rows *r, const struct tbp_plane *plane,
+                         struct tbp_pool *pool, struct tbp_arena *out, struct tbp_error *err);
 void tbp_memory_rows_release(struct tbp_memory_rows *r);
 size_t tbp_memory_rows_of(struct tbp_memory_rows *r, size_t allocator,
                           struct tbp_memory_row **rows);

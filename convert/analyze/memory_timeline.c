@@ -295,7 +295,9 @@ static int make(struct tbp_session *s, uint32_t host, struct tbp_arena *out, voi
     if (!cpu)
         return TBP_OK;
     struct tbp_memory_rows rows;
-    tbp_memory_rows_init(&rows, cpu, out);
+    int status = tbp_memory_rows_init(&rows, cpu, tbp_session_pool(s), out, err);
+    if (status)
+        return status;
     t->n_allocators = rows.n_allocators;
     t->allocators = rows.allocators;
     bool is_tf = tbp_session_semantics(s) == TBP_SEMANTICS_TF;
