@@ -14,6 +14,7 @@
 #include "capture/fork.h"
 #include "capture/last_error.h"
 #include "capture/server_api.h"
+#include "capture/step_schedule.h"
 #include "capture/thread.h"
 
 #include <stdlib.h>
@@ -25,9 +26,23 @@ static bool is_on(const char *name) {
 }
 
 static void stop_at_exit(void) {
-    tbprof_status status = tbprof_stop(1);
+    tbprof_status status = tbprof_stop(tbp_step_schedule_has_rest());
     if (status != TBPROF_OK && status != TBPROF_UNAVAILABLE) /* the program may have stopped it */
         tbp_log(TBP_LOG_WARNING, "%s", tbprof_last_error());
+}
+
+static void follow_schedule(void) {
+    const char *text = getenv("TBPROF_SCHEDULE");
+    tbprof_schedule schedule;
+    struct tbp_error err = {0};
+    if (!text || !*text)
+        return;
+    if (tbp_step_schedule_parse(&schedule, text, &err) != TBP_OK)
+        tbp_log(TBP_LOG_WARNING, "$TBPROF_SCHEDULE: %s; all is recorded", err.message);
+    else if (tbprof_schedule_check(&schedule) != TBPROF_OK)
+        tbp_log(TBP_LOG_WARNING, "$TBPROF_SCHEDULE: %s; all is recorded", tbprof_last_error());
+    else
+        tbp_step_schedule_follow(&schedule);
 }
 
 static void autostart(void) {
@@ -37,6 +52,7 @@ static void autostart(void) {
         return;
     }
     atexit(stop_at_exit);
+    follow_schedule();
 }
 
 __attribute__((constructor)) static void library_is_loaded(void) {

@@ -5,6 +5,7 @@
  * anything up, and an end that comes twice or too late ends nothing.
  */
 #include "capture/record.h"
+#include "capture/step_schedule.h"
 #include "capture/string_table.h"
 
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -307,6 +308,8 @@ static tbprof_scope write_step(struct tbp_thread *t, const struct tbp_record_tex
 void tbprof_step_begin(const char *name, int64_t step_num) {
     uint32_t n;
     uint64_t armed;
+    if (UNLIKELY(tbp_state_load() & TBP_STATE_STEPS))
+        tbp_step_schedule_begin();
     if (!tbprof_wants(__atomic_load_n(&tbprof_g_state, __ATOMIC_RELAXED), 1, 0))
         return;
     struct tbp_thread *t = tbp_record_enter(&armed);
@@ -324,4 +327,6 @@ void tbprof_step_end(void) {
     struct tbp_thread *t = tbp_thread_self;
     if (t && t->step)
         tbprof_scope_end_slow(t->step);
+    if (UNLIKELY(tbp_state_load() & TBP_STATE_STEPS))
+        tbp_step_schedule_end();
 }

@@ -214,6 +214,7 @@ static tbprof_status save(struct tbp_session *s) {
     struct writing w = {.request = request_of(s, NULL)};
     if (tbp_guard_run(write_guarded, &w, &err) == TBP_OK) {
         memcpy(sessions.last_run, w.result.path, sizeof sessions.last_run);
+        sessions.last_counts.saved += w.result.n_records;
         tbp_session_harvest(s, w.result.path);
         __atomic_store_n(&s->spool->header->state, TBP_SPOOL_WRITTEN, __ATOMIC_RELEASE);
         return TBPROF_OK;
@@ -314,6 +315,16 @@ tbprof_status tbprof_resume(void) {
     return status;
 }
 
+void tbp_session_watch_steps(void) {
+    tbprof_status status;
+    struct tbp_session *s = lock_current(&status);
+    if (!s)
+        return;
+    s->flags |= TBP_STATE_STEPS;
+    __atomic_fetch_or(&tbprof_g_state, TBP_STATE_STEPS, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&sessions.lock);
+}
+
 /* What has been recorded since the last time, to a run or a sink; recording goes on. Under the
  * lock. */
 static tbprof_status take_part(struct tbp_session *s, struct writing *w) {
@@ -330,6 +341,7 @@ static tbprof_status take_part(struct tbp_session *s, struct writing *w) {
     if (rc != TBP_OK)
         return tbp_last_error_from(&err);
     s->n_snapshots++;
+    s->n_saved += w->result.n_records;
     return TBPROF_OK;
 }
 

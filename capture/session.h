@@ -25,7 +25,7 @@ struct tbp_session {
     struct tbp_spool_anchor first_anchor;
     pthread_mutex_t reading; /* held while a collector reads the spool: anchors stay as they are */
     char holder[192];        /* who started it */
-    uint64_t n_snapshots;
+    uint64_t n_snapshots, n_saved; /* saved: records */
 };
 
 /* Called by the janitor when the duration is over: as tbprof_stop(1). False: somebody else is about
@@ -33,6 +33,8 @@ struct tbp_session {
 bool tbp_session_expire(void);
 /* Called by the janitor when a delayed session is to begin. */
 void tbp_session_begin_recording(struct tbp_session *session);
+/* From now on steps call capture/step_schedule.h. */
+void tbp_session_watch_steps(void);
 /* One more reading of the clocks. */
 void tbp_session_anchor(struct tbp_session *session);
 /* In the child of a fork: the session is the parent's. With follow_fork the child gets one of its

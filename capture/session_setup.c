@@ -290,5 +290,6 @@ void tbp_session_counts(const struct tbp_session *s, const struct tbp_thread_sum
         .dropped_threads = dropped[TBP_DROP_THREADS],
         .cut_by_stop = dropped[TBP_DROP_CUT_BY_STOP],
         .names_cut = dropped[TBP_DROP_NAME_CUT],
+        .saved = s->n_saved,
     };
 }

@@ -134,6 +134,7 @@ typedef struct tbprof_counts {
     uint64_t dropped_threads;   /* more than 4,096 threads at a time */
     uint64_t cut_by_stop;       /* scopes that were open when recording stopped */
     uint64_t names_cut;         /* names longer than 960 bytes */
+    uint64_t saved;             /* records that are in runs, or were collected */
 } tbprof_counts;
 TBPROF_API tbprof_status tbprof_stats(tbprof_counts *counts);
 

@@ -113,6 +113,17 @@ class Runtime(Case):
             self.logdir = log
             self.assertEqual(self.only_host()["steps"] + self.only_host()["incomplete_steps"], 6)
 
+    def test_schedule_from_the_environment_makes_a_run_of_each_cycle(self):
+        log = self.path("scheduled")
+        self.scenario("plain", logdir=self.path("unused"), TBPROF_AUTOSTART="1", TBPROF_LOGDIR=log,
+                      TBPROF_SCHEDULE="wait=1,active=2,repeat=2", TBPROF_RSS_PERIOD_MS="0")
+        self.logdir = log
+        steps = [h[0]["steps"] + h[0]["incomplete_steps"] for h in self.runs().values()]
+        self.assertEqual(steps, [2, 2])
+        self.scenario("plain", logdir=self.path("unused"), TBPROF_AUTOSTART="1", TBPROF_LOGDIR=self.path("l2"),
+                      TBPROF_SCHEDULE="wait=1,actif=2")
+        self.assertIn("$TBPROF_SCHEDULE: a schedule has no 'actif'; all is recorded", self.err)
+
     def test_options_from_environment_and_file(self):
         with open(self.path("c.yaml"), "w") as f:
             f.write("capture:\n  host_tracer_level: 0\n  session_id: from_file\nconvert:\n  jobs: 2\n")
