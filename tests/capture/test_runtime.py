@@ -201,6 +201,23 @@ class Runtime(Case):
         self.assertIn("recorded in memory, which does not survive a crash", self.err)
         self.assertEqual(len(self.runs()), 1)
 
+    # ---- the sample programs ----
+
+    def test_sample_programs_show_their_steps(self):
+        for program in filter(None, os.environ.get("PROGRAMS", "").split(":")):
+            self.logdir = self.path(os.path.basename(program))
+            env = dict(os.environ, TBPROF_SPOOL_DIR=self.tmp, TBPROF_RSS_PERIOD_MS="0")
+            r = subprocess.run([program, self.logdir], capture_output=True, text=True, env=env, timeout=60)
+            self.assertEqual((r.returncode, r.stderr), (0, ""))
+            host, is_c = self.only_host(), program.endswith("_c")
+            steps = 10 if is_c else 8  # the eighth ends by an exception
+            self.assertEqual(host["steps"] + host["incomplete_steps"], steps)
+            text = run("tool", "trace_viewer", self.logdir).stdout
+            for word in ("layer_2", "units", "forward") + (("loss",) if is_c else ("helper", "dense", "beside the steps")):
+                self.assertIn(word, text)
+            page = run("tool", "overview_page", self.logdir)
+            self.assertEqual(page.returncode, 0, page.stderr)
+
     # ---- what goes wrong ----
 
     def test_a_crash_leaves_the_spool(self):
