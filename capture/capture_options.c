@@ -243,6 +243,8 @@ int tbp_capture_options_check(const tbprof_options *values, struct tbp_error *er
 
 void tbp_capture_options_print(const tbprof_options *values, char *to, size_t size) {
     size_t n = 0;
+    if (size)
+        *to = '\0';
     for (size_t i = 0; i < N_OPTIONS; i++) {
         const struct option *o = &options[i];
         char line[320];
