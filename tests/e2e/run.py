@@ -293,8 +293,11 @@ def main():
         for good, text in check_way(env, args, name, [run for run in runs if WAYS[name].gets(run)]):
             n, bad = n + 1, bad + (not good)
             print(("PASS " if good else "FAIL ") + text, flush=True)
+    if not n:
+        print("skipped: no run is at hand")
+        return SKIPPED
     print(f"{n - bad} of {n} pages are right; screenshots in {args.shots}")
-    return 1 if bad or not n else 0
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":
