@@ -12,6 +12,8 @@
 #include "plugin_data/marker.h"
 #include "plugin_data/rundir.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 
 /* The carry is the collector's. */
@@ -142,6 +144,26 @@ static void convert(const struct tbp_spool_header *h, const char *run_folder) {
                 tbp_error_text(&err, text, sizeof text));
 }
 
+/* Files over the limit of the process (RLIMIT_FSIZE) shall be failed writes, not its end: the
+ * signal of this thread is held back, and taken if it came. */
+static void hold_size_signal(sigset_t *before) {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &one, before);
+}
+
+static void release_size_signal(const sigset_t *before) {
+    static const struct timespec at_once = {0, 0};
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, SIGXFSZ);
+    if (!sigismember(before, SIGXFSZ))
+        while (sigtimedwait(&one, NULL, &at_once) > 0)
+            continue;
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 int tbp_run_write(const struct tbp_run_request *request, struct tbp_run_result *result,
                   struct tbp_error *err) {
     struct tbp_collect *c;
@@ -150,8 +172,11 @@ int tbp_run_write(const struct tbp_run_request *request, struct tbp_run_result *
     int status = open_collect(&c, request, err);
     if (status)
         return status;
+    sigset_t before;
     tbp_arena_init(&arena);
+    hold_size_signal(&before);
     status = write_run(c, request, &arena, result, err);
+    release_size_signal(&before);
     if (!status) {
         tbp_collect_commit(c);
         convert(tbp_collect_header(c), result->path);

@@ -189,6 +189,20 @@ static int write_run(struct recovery *r, const struct tbp_spool_header *h, struc
     return TBP_OK;
 }
 
+/* The process ended before it had set the spool up: a file of zeros, in a folder that the runtime
+ * makes. */
+static bool is_blank(const struct recovery *r) {
+    const char *slash = strrchr(r->path, '/'), *folder = slash;
+    while (folder && folder > r->path && folder[-1] != '/')
+        folder--;
+    if (!slash || strncmp(folder, FOLDER_PREFIX, strlen(FOLDER_PREFIX)) != 0)
+        return false;
+    for (size_t i = 0; i < r->input.size && i < sizeof(uint64_t); i++)
+        if (r->input.data[i])
+            return false; /* the magic number is written last */
+    return true;
+}
+
 static int recover(void *ctx, struct tbp_error *err) {
     struct recovery *r = ctx;
     r->fd = open(r->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -202,6 +216,11 @@ static int recover(void *ctx, struct tbp_error *err) {
     if (status)
         return status;
     struct tbp_spool_header h;
+    if (is_blank(r)) {
+        r->result->what = TBP_RECOVERED_EMPTY;
+        remove_spool(r);
+        return TBP_OK;
+    }
     if (r->input.size < sizeof h)
         return tbp_fail(err, TBP_E_TRUNCATED, "'%s' ends inside its header", r->path);
     memcpy(&h, r->input.data, sizeof h);

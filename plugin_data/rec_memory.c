@@ -148,8 +148,10 @@ void tbp_rec_memory_read(struct tbp_rec_memory *m, const struct tbp_recording *s
 
 struct tbp_rec_memory_reader tbp_rec_memory_reader(const struct tbp_rec_memory *m, size_t thread) {
     const struct tbp_wire_out *bytes = &m->streams[thread].bytes;
-    return (struct tbp_rec_memory_reader){tbp_wire_of(bytes->at, bytes->n),
-                                          {.allocator = NO_ALLOCATOR}};
+    struct tbp_rec_memory_reader reader = {.now.allocator = NO_ALLOCATOR};
+    if (bytes->n)
+        reader.wire = tbp_wire_of(bytes->at, bytes->n);
+    return reader;
 }
 
 static uint64_t number(struct tbp_rec_memory_reader *reader) {

@@ -124,6 +124,8 @@ const struct tbp_spool_chunk *tbp_recording_chunk(const struct tbp_recording *s,
 static bool copy_run(struct tbp_recording *s, const struct tbp_spool_chunk *c,
                      struct tbp_rec_run *run) {
     size_t n = s->copies.n;
+    if (run->n_slots == 0)
+        return true;
     if (n + run->n_slots > UINT32_MAX - s->n_file_slots)
         return false;
     tbp_vec_reserve(&s->copies, n + run->n_slots + 1); /* + 1: never NULL */
