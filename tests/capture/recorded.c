@@ -7,7 +7,8 @@
  *
  *     recorded LOGDIR REFERENCE THREADS ENDING
  *
- * ENDING: forever (until killed), segv, abort, exit, stop, fork, full.
+ * ENDING: forever (until killed), segv, abort, exit, stop, fork, snapshots (all the while, then
+ * stop).
  */
 #include "capture/tbprof.h"
 
@@ -21,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 16, SHORT = 2000, SPIN = 300 };
+enum { MAX_THREADS = 16, SHORT = 2000, LONG = 150000, SPIN = 1000, SNAPSHOT_US = 1000 };
 
 struct reference { /* one per thread, a cache line each */
     uint64_t asked, begun, ended;
@@ -60,6 +61,21 @@ static void *record(void *context) {
 static void start_threads(pthread_t *threads, struct work *works, int n) {
     for (int i = 0; i < n; i++)
         pthread_create(&threads[i], NULL, record, &works[i]);
+}
+
+static bool all_done(const struct work *works, int n) {
+    for (int i = 0; i < n; i++)
+        if (__atomic_load_n(&works[i].reference[i].ended, __ATOMIC_ACQUIRE) < works[i].n)
+            return false;
+    return true;
+}
+
+static void take_snapshots(const struct work *works, int n) {
+    while (!all_done(works, n)) {
+        usleep(SNAPSHOT_US);
+        if (tbprof_snapshot(NULL) != TBPROF_OK)
+            fprintf(stderr, "snapshot: %s\n", tbprof_last_error());
+    }
 }
 
 static void end(const char *how) {
@@ -101,9 +117,12 @@ int main(int argc, char **argv) {
         fprintf(stderr, "start: %s\n", tbprof_last_error());
         return 5;
     }
+    bool snapshots = strcmp(argv[4], "snapshots") == 0;
     for (int i = 0; i < n; i++)
-        works[i] = (struct work){reference, i, forever ? 0 : SHORT};
+        works[i] = (struct work){reference, i, forever ? 0 : snapshots ? LONG : SHORT};
     start_threads(threads, works, n);
+    if (snapshots)
+        take_snapshots(works, n);
     for (int i = 0; i < n; i++)
         pthread_join(threads[i], NULL);
     end(argv[4]);

@@ -129,6 +129,23 @@ class Survival(unittest.TestCase):
         self.assertNotIn("warning", text)
         self.assertEqual(self.spools_left(), [])
 
+    def test_snapshots_hold_every_scope_once(self):
+        for policy in ("stop", "ring"):  # the ring is large enough to forget nothing
+            with self.subTest(policy=policy):
+                code, _, err = self.run_to_end("snapshots", TBPROF_FULL_POLICY=policy)
+                self.assertEqual((code, err), (0, ""))
+                found = [[] for _ in range(THREADS)]
+                for profile in self.profiles():
+                    for line in self.text(profile).split("\n"):
+                        m = EVENT.match(line)
+                        if m and "continued=1" not in line:
+                            found[int(m[1])].append(int(m[2]))
+                self.assertGreater(len(self.profiles()), 2)
+                for i, numbers in enumerate(found):
+                    self.assertEqual(sorted(numbers), list(range(self.reference()[i][2])), f"thread {i}")
+            self.tearDown()
+            self.setUp()
+
     def test_forks_do_no_harm(self):
         code, _, err = self.run_to_end("fork")
         self.assertEqual(code, 0, err)

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs in real folders: names, what is shared, what stays when something fails.
+ */
+#include "capture/run_job.h"
+#include "capture/run_out.h"
+#include "tests/support/spool_maker.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct spool_maker m;
+static char logdir[64];
+static struct tbp_run_result result;
+static struct tbp_error err;
+
+static void begin(void) {
+    static const char *const jobs[] = {"WORLD_SIZE",
+                                       "RANK",
+                                       "LOCAL_WORLD_SIZE",
+                                       "SLURM_NTASKS",
+                                       "SLURM_JOB_ID",
+                                       "SLURM_PROCID",
+                                       "OMPI_COMM_WORLD_SIZE",
+                                       "TORCHELASTIC_RUN_ID",
+                                       "MASTER_ADDR",
+                                       "MASTER_PORT",
+                                       "TBPROF_AUTOSTART",
+                                       "TBPROF_RUN_SHARED",
+                                       NULL};
+    for (size_t i = 0; jobs[i]; i++)
+        unsetenv(jobs[i]);
+    setenv("TZ", "UTC", 1);
+    snprintf(logdir, sizeof logdir, "/tmp/tbprof-unit-XXXXXX");
+    cr_assert_not_null(mkdtemp(logdir));
+    spool_maker_init(&m);
+    spool_chunk(&m, 1, SPOOL_MAKER_TID, 0);
+    spool_begin(&m, 10, spool_string(&m, "a"));
+    spool_end(&m, 20, 1);
+}
+
+static void end(void) {
+    char command[128];
+    spool_maker_release(&m);
+    snprintf(command, sizeof command, "rm -r %s", logdir);
+    cr_assert_eq(system(command), 0);
+}
+
+TestSuite(run_out, .init = begin, .fini = end);
+TestSuite(run_job, .init = begin, .fini = end);
+
+static int write_run(const char *run) {
+    struct tbp_run_request request = {.spool = {m.data, m.size_bytes},
+                                      .logdir = logdir,
+                                      .run = run,
+                                      .until_realtime_ns = INT64_MAX};
+    return tbp_run_write(&request, &result, &err);
+}
+
+static void expect_file(const char *path, bool is_there) {
+    char full[512];
+    struct stat st;
+    snprintf(full, sizeof full, "%s/%s", logdir, path);
+    cr_expect_eq(stat(full, &st) == 0, is_there, "%s", full);
+}
+
+Test(run_out, a_run_is_named_by_its_start_and_never_changed) {
+    cr_assert_eq(write_run(NULL), TBP_OK, "%s", err.message);
+    cr_expect_eq(result.n_events, 1);
+    expect_file("plugins/profile/2026_01_01_00_00_00/worker.xplane.pb", true);
+    cr_assert_eq(write_run(NULL), TBP_OK);
+    expect_file("plugins/profile/2026_01_01_00_00_00_1/worker.xplane.pb", true);
+    expect_file("events.out.tfevents.1767225600.worker.profile-empty", true);
+    expect_file(".tbprof", false); /* nothing of the making stays */
+}
+
+Test(run_out, ranks_share_a_run_and_no_file_is_lost) {
+    char own[128];
+    memcpy(m.head->options, "run_shared=1\n", 14);
+    cr_assert_eq(write_run("both"), TBP_OK, "%s", err.message);
+    char stale[128];
+    snprintf(stale, sizeof stale, "%s/plugins/profile/both/ALL_HOSTS.op_stats_v2.pb", logdir);
+    fclose(fopen(stale, "w"));
+    cr_assert_eq(write_run("both"), TBP_OK, "%s", err.message); /* of the same host */
+    snprintf(own, sizeof own, "plugins/profile/both/worker_%ld.xplane.pb", (long)getpid());
+    expect_file(own, true);
+    expect_file("plugins/profile/both/ALL_HOSTS.op_stats_v2.pb", false);
+    memcpy(m.head->options, "run_shared=1\nhost_suffix=_3\n", 29);
+    cr_assert_eq(write_run("both"), TBP_OK, "%s", err.message);
+    expect_file("plugins/profile/both/worker_3.xplane.pb", true);
+    expect_file("plugins/profile/both_1", false);
+}
+
+Test(run_out, a_program_started_by_its_environment_that_recorded_nothing_makes_no_run) {
+    memcpy(m.head->options, "autostart=1\n", 13);
+    m.chunk->committed = 0;
+    cr_assert_eq(write_run("empty"), TBP_OK, "%s", err.message);
+    cr_expect_str_eq(result.path, "");
+    expect_file("plugins", false);
+}
+
+Test(run_out, names_that_lead_elsewhere_are_not_taken) {
+    memcpy(m.head->run, "../../evil", 11);
+    memcpy(m.head->hostname, "a/b:c", 6);
+    cr_assert_eq(write_run(NULL), TBP_OK, "%s", err.message);
+    expect_file("plugins/profile/2026_01_01_00_00_00/a_b_c.xplane.pb", true);
+}
+
+Test(run_out, nothing_stays_after_a_failure) {
+    char blocked[128];
+    snprintf(blocked, sizeof blocked, "%s/plugins", logdir);
+    fclose(fopen(blocked, "w"));
+    cr_expect_eq(write_run(NULL), TBP_E_IO);
+    cr_expect_not_null(strstr(err.message, "plugins"), "%s", err.message);
+    expect_file(".tbprof", false);
+}
+
+/* ---- jobs ---- */
+
+static struct tbp_run_job job;
+
+Test(run_job, one_process_alone_shares_nothing) {
+    char options[64];
+    tbp_run_job_find(&job, logdir, NULL);
+    cr_expect_not(job.is_shared);
+    cr_expect_str_eq(job.run, "");
+    tbp_run_job_print(&job, options, sizeof options);
+    cr_expect_str_eq(options, "");
+    tbp_run_job_find(&job, logdir, "mine");
+    cr_expect_str_eq(job.run, "mine");
+}
+
+Test(run_job, a_name_is_agreed_on_while_it_is_young) {
+    char path[128];
+    char options[64];
+    setenv("WORLD_SIZE", "2", 1);
+    setenv("RANK", "1", 1);
+    setenv("MASTER_ADDR", "10.0.0.1", 1);
+    setenv("MASTER_PORT", "29500", 1);
+    snprintf(path, sizeof path, "%s/.tbprof", logdir);
+    mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/.tbprof/job-master-10.0.0.1-29500-0.0", logdir);
+    FILE *f = fopen(path, "w");
+    fputs("old", f);
+    fclose(f);
+    struct timespec hour_ago[2] = {{time(NULL) - 3600, 0}, {time(NULL) - 3600, 0}};
+    cr_assert_eq(utimensat(0, path, hour_ago, 0), 0);
+    snprintf(path, sizeof path, "%s/.tbprof/job-master-10.0.0.1-29500-0.1", logdir);
+    f = fopen(path, "w");
+    fputs("2026_01_01_00_00_07", f); /* by another rank, just now */
+    fclose(f);
+    tbp_run_job_find(&job, logdir, NULL);
+    cr_expect(job.is_shared);
+    cr_expect_str_eq(job.run, "2026_01_01_00_00_07");
+    cr_expect_str_eq(job.host_suffix, "_1");
+    tbp_run_job_print(&job, options, sizeof options);
+    cr_expect_str_eq(options, "run_shared=1\nhost_suffix=_1\n");
+    tbp_run_job_find(&job, logdir, NULL); /* the second capture: nobody was here before */
+    cr_expect(*job.run && strcmp(job.run, "2026_01_01_00_00_07") != 0, "%s", job.run);
+    setenv("LOCAL_WORLD_SIZE", "1", 1);
+    tbp_run_job_find(&job, logdir, "given");
+    cr_expect_str_eq(job.run, "given");
+    cr_expect_str_eq(job.host_suffix, "");
+}
+
+Test(run_job, options_are_whole_lines) {
+    char value[8];
+    cr_expect(tbp_run_option("a=1\nconvert=2\n", "convert", value, sizeof value));
+    cr_expect_str_eq(value, "2");
+    cr_expect_not(tbp_run_option("xconvert=2\n", "convert", value, sizeof value));
+    cr_expect_not(tbp_run_option("convert=123456789\n", "convert", value, sizeof value));
+    cr_expect_not(tbp_run_option("", "convert", value, sizeof value));
+}
