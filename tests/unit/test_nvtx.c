@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * NVTX injection, called through tables as NVTX's headers would hand them over: what every function
- * answers, what becomes of names. What lands in a profile is tested in tests/capture/test_preload.py.
+ * answers, what becomes of names. What lands in a profile is tested in
+ * tests/capture/test_preload.py.
  */
 #include "capture/nvtx_abi.h"
 #include "capture/nvtx_names.h"
