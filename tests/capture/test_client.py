@@ -229,7 +229,8 @@ class Training(Case):
             self.assertEqual(self.ask(self.address)["saved"], 1)
         self.p.stdin.close()
         self.assertEqual(self.p.wait(20), 0)
-        self.assertRegex(self.p.stdout.read(), r"\d+ steps, \d+ us")
+        steps = re.fullmatch(r"(\d+) steps, \d+ us\n", self.p.stdout.read())  # tests/e2e/capture.py holds the time
+        self.assertGreater(int(steps.group(1)), 10)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,10 @@ class Server:
         with open(f"/proc/{self.p.pid}/status") as f:
             return next(int(line.split()[1]) * 1024 for line in f if line.startswith(key + ":"))
 
+    def is_sanitized(self):
+        """Sanitizers reserve terabytes, and keep what was freed."""
+        return self.memory("VmSize") > 1 << 40
+
     def cpu_ticks(self):
         with open(f"/proc/{self.p.pid}/stat") as f:
             parts = f.read().rsplit(")", 1)[1].split()
@@ -204,6 +208,8 @@ class Load(Case):
             most = max(most, s.memory()) if p.data[stream] % 64 == 0 else most
         self.assertEqual(p.status[stream], OK)
         self.assertGreater(p.data[stream], LARGE)
+        if s.is_sanitized():
+            return
         self.assertLess(most - before, 8 << 20, "nothing is copied")
         self.assertLess(s.memory(), 64 << 20, "the profile is gone when it is sent")
 
