@@ -131,10 +131,10 @@ def converted(*options):
 
 
 class Way:
-    """How runs come into a log directory, who shows them, which runs it gets (None: all)."""
+    """How runs come into a log directory, who shows them, which runs it gets (None: all), whether each alone."""
 
-    def __init__(self, plugin, make, runs=None, is_served=False):
-        self.plugin, self.make, self.runs, self.is_served = plugin, make, runs, is_served
+    def __init__(self, plugin, make, runs=None, is_served=False, is_alone=False):
+        self.plugin, self.make, self.runs, self.is_served, self.is_alone = plugin, make, runs, is_served, is_alone
 
     def pages(self, run):
         """Names that a page may have, and whether tbprof answers it."""
@@ -156,7 +156,8 @@ WAYS = {
     "legacy": Way(LEGACY, converted("--for", "legacy")),
     "served": Way(NEWEST, lay_out, is_served=True),
     "served-2.19": Way(LEGACY, lay_out, runs=("two-hosts", "gpu"), is_served=True),
-    "old": Way(OLD, converted("--for", "legacy"), runs=("cpu", "two-hosts", "gpu")),
+    # its frontend takes no run from the address, and shows the first
+    "old": Way(OLD, converted("--for", "legacy"), runs=("cpu", "two-hosts", "gpu"), is_alone=True),
 }
 ON_REQUEST = {"old"}
 
@@ -231,8 +232,14 @@ def check(env, args, name, run, server):
 
 
 def check_way(env, args, name, runs):
+    groups = [[run] for run in runs] if WAYS[name].is_alone else [runs]
+    for group in filter(None, groups):
+        yield from check_together(env, args, name, group)
+
+
+def check_together(env, args, name, runs):
     """All runs in one log directory, one TensorBoard, args.j browsers at a time."""
-    way, logdir = WAYS[name], args.work / name
+    way, logdir = WAYS[name], args.work / f"{name}.{runs[0].name}"
     for run in runs:
         way.make(args, run, logdir)
     with env.board.Board(logdir, way.plugin, python=env.python, **way.environment()) as server, \
