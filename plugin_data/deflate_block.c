@@ -1,43 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ISA-L if the build found it, else zlib, block by block: each is ended by an empty stored block
- * that aligns to a byte, and the state is reset, so that no block refers to the one before.
+ * zlib, block by block: each is ended by a sync marker, which is an empty stored block that aligns
+ * to a byte, and the state is reset, so that no block refers to the one before.
  */
 #include "plugin_data/deflate_block.h"
 
 #include "base/status.h"
 
-#ifdef TBP_HAVE_ISAL
-/* Three to four times as fast as zlib on trace JSON, and a little smaller. Processors of different
- * kinds may get other bytes that inflate to the same. */
-#include <isa-l/igzip_lib.h>
-
-struct tbp_deflate {
-    struct isal_zstream z;
-    uint8_t level_memory[ISAL_DEF_LVL1_DEFAULT];
-};
-
-struct tbp_deflate *tbp_deflate_new(struct tbp_arena *arena) {
-    return TBP_NEW(arena, struct tbp_deflate);
-}
-
-size_t tbp_deflate_block(struct tbp_deflate *d, const uint8_t *in, size_t n, uint8_t *out) {
-    TBP_BUG_IF(n > TBP_DEFLATE_BLOCK);
-    isal_deflate_init(&d->z);
-    d->z.level = 1;
-    d->z.level_buf = d->level_memory;
-    d->z.level_buf_size = sizeof d->level_memory;
-    d->z.flush = FULL_FLUSH;
-    d->z.next_in = (uint8_t *)(uintptr_t)in;
-    d->z.avail_in = (uint32_t)n;
-    d->z.next_out = out;
-    d->z.avail_out = TBP_DEFLATE_OUT;
-    int status = isal_deflate(&d->z);
-    TBP_BUG_IF(status != COMP_OK || d->z.avail_in != 0 || d->z.avail_out == 0);
-    return d->z.total_out;
-}
-
-#else
 #include <zlib.h>
 
 enum {
@@ -81,4 +50,3 @@ size_t tbp_deflate_block(struct tbp_deflate *d, const uint8_t *in, size_t n, uin
     deflateReset(&d->z);
     return TBP_DEFLATE_OUT - d->z.avail_out;
 }
-#endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Compresses one block of a raw deflate stream, fast rather than small: byte-aligned at both ends
- * and not final, so that blocks made by different threads can be joined in order.
+ * Compresses one block of a raw deflate stream with zlib at its fastest level: byte-aligned at both
+ * ends and not final, so that blocks made by different threads can be joined in order.
  * Ownership: the state lies in the caller's arena. One thread at a time per state.
  */
 #ifndef TBP_PLUGIN_DATA_DEFLATE_BLOCK_H
