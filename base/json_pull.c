@@ -24,6 +24,7 @@ static const uint8_t *skip_blank(const uint8_t *p, const uint8_t *end) {
 void tbp_json_pull_init(struct tbp_json_pull *j, const void *data, size_t size) {
     static const uint8_t mark[] = {0xef, 0xbb, 0xbf};
     *j = (struct tbp_json_pull){.start = data, .at = data, .end = (const uint8_t *)data + size};
+    j->text = TBP_STR_NONE;
     if (size >= sizeof mark && memcmp(data, mark, sizeof mark) == 0)
         j->at += sizeof mark;
 }
@@ -244,6 +245,7 @@ static enum tbp_json_token read_value(struct tbp_json_pull *j) {
 
 /* Behind a key stands no value, but what comes after one. */
 static enum tbp_json_token missing_value(struct tbp_json_pull *j) {
+    j->text = TBP_STR_NONE;
     count(j, TBP_JSON_BARE_WORD, j->at);
     j->wants_value = false;
     j->had_value = true;

@@ -80,14 +80,15 @@ static struct tbp_json_value *member(struct tbp_json_event *e, struct tbp_str ke
 }
 
 static void read_event(struct tbp_json_trace *jt, struct tbp_json_event *e) {
+    static const struct tbp_json_value nothing = {TBP_JSON_END, {"", 0}, true};
     struct tbp_json_pull *j = &jt->json;
-    e->name = e->cat = e->ts = e->dur = e->pid = e->tid = (struct tbp_json_value){0};
-    e->id = e->id_local = e->id_global = e->scope = e->flow = (struct tbp_json_value){0};
+    e->name = e->cat = e->ts = e->dur = e->pid = e->tid = nothing;
+    e->id = e->id_local = e->id_global = e->scope = e->flow = nothing;
     e->ph = 0;
     e->n_args = 0;
     e->offset = j->offset;
     while (tbp_json_pull_next(j) == TBP_JSON_KEY) {
-        struct tbp_json_value *v = member(e, j->text), phase;
+        struct tbp_json_value *v = member(e, j->text), phase = nothing;
         if (v) {
             read_value(j, v);
         } else if (IS(j->text, "args")) {
@@ -312,8 +313,17 @@ bool tbp_json_trace_id(struct tbp_json_trace *jt, const struct tbp_json_value *v
 }
 
 bool tbp_json_trace_time(const struct tbp_json_value *v, int64_t *ns, unsigned *ps) {
-    return (v->token == TBP_JSON_NUMBER || v->token == TBP_JSON_STRING) &&
-           tbp_json_decimal(v->text, 3, ns, ps);
+    const int64_t far_ns = INT64_MAX / 2; /* too far for any clock: told apart by that */
+    double us;
+    if (v->token != TBP_JSON_NUMBER && v->token != TBP_JSON_STRING)
+        return false;
+    if (tbp_json_decimal(v->text, 3, ns, ps) && *ns <= far_ns && *ns >= -far_ns)
+        return true;
+    *ps = 0;
+    if (!tbp_str_to_double(v->text, &us) || us != us)
+        return false;
+    *ns = us < 0 ? -far_ns : far_ns;
+    return true;
 }
 
 uint64_t tbp_json_trace_duration(struct tbp_json_trace *jt, const struct tbp_json_event *e) {

@@ -11,6 +11,7 @@
 #include "convert/read/reader.h"
 #include "convert/read/trace_build.h"
 
+/* Absent: END with an empty text. */
 struct tbp_json_value {
     enum tbp_json_token token; /* of containers: OBJECT or ARRAY, and text is all of it */
     struct tbp_str text;
@@ -73,7 +74,7 @@ uint32_t tbp_json_trace_intern(struct tbp_json_trace *jt, const struct tbp_json_
  * *is_text tells which; false if there is nothing. */
 bool tbp_json_trace_id(struct tbp_json_trace *jt, const struct tbp_json_value *v, int64_t *id,
                        bool *is_text);
-/* Microseconds, also in quotes. */
+/* Microseconds, also in quotes; numbers beyond 146 years are cut there. */
 bool tbp_json_trace_time(const struct tbp_json_value *v, int64_t *ns, unsigned *ps);
 /* Duration in picoseconds; none or a negative one is 0 and counted. */
 uint64_t tbp_json_trace_duration(struct tbp_json_trace *jt, const struct tbp_json_event *e);

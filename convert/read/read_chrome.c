@@ -171,6 +171,22 @@ static enum phase phase_of(char ph) {
     return PHASE_UNKNOWN;
 }
 
+/* Events of timelines are called by their op; tables know "node:Op". */
+static uint32_t name_of(struct chrome *c, const struct tbp_json_event *e) {
+    const struct tbp_json_value *node = tbp_json_trace_arg(e, "name");
+    const struct tbp_json_value *op = tbp_json_trace_arg(e, "op");
+    if (!tbp_str_is(e->cat.text, "Op") || !node || !op || node->token != TBP_JSON_STRING)
+        return tbp_json_trace_intern(c->jt, &e->name);
+    struct tbp_arena scratch;
+    tbp_arena_init(&scratch);
+    struct tbp_str prefix = tbp_arena_str(&scratch, tbp_json_trace_text(c->jt, node));
+    prefix = tbp_arena_cat(&scratch, prefix, TBP_STR(":"));
+    prefix = tbp_arena_cat(&scratch, prefix, tbp_json_trace_text(c->jt, op));
+    uint32_t text = tbp_trace_text(&c->jt->trace, prefix);
+    tbp_arena_release(&scratch);
+    return text;
+}
+
 static void add_event(struct chrome *c, const struct tbp_json_event *e, enum phase phase) {
     struct tbp_json_trace *jt = c->jt;
     struct tbp_trace_event out = {0};
@@ -185,7 +201,7 @@ static void add_event(struct chrome *c, const struct tbp_json_event *e, enum pha
     out.track = is_async                 ? async_track(c, e)
                 : phase == PHASE_COUNTER ? counter_track(c)
                                          : thread_of(c, e);
-    out.name = tbp_json_trace_intern(jt, &e->name);
+    out.name = name_of(c, e);
     if (e->ph == 'X')
         out.dur_ps = tbp_json_trace_duration(jt, e);
     if (phase == PHASE_BEGIN || phase == PHASE_ASYNC_BEGIN)
@@ -218,24 +234,90 @@ static void read_event(struct tbp_json_trace *jt, const struct tbp_json_event *e
     }
 }
 
-/* Processes that are planes take their threads with them; others name them. */
+/* "/device:GPU:0" or "/host:CPU", whole. */
+static bool is_plane_name(struct tbp_str s) {
+    size_t colon = tbp_str_rfind(s, ':');
+    uint64_t ordinal;
+    if (tbp_str_starts(s, "/host:"))
+        return tbp_str_find(s, ' ') == s.n;
+    return tbp_str_starts(s, "/device:") && colon < s.n &&
+           tbp_str_to_u64(tbp_str_sub(s, colon + 1, s.n), &ordinal);
+}
+
+/* Digits behind `mark` in s, or -1. */
+static int64_t number_behind(struct tbp_str s, const char *mark) {
+    const char *at = memmem(s.p, s.n, mark, strlen(mark));
+    if (!at)
+        return -1;
+    size_t from = (size_t)(at - s.p) + strlen(mark), to = from;
+    while (to < s.n && s.p[to] >= '0' && s.p[to] <= '9')
+        to++;
+    int64_t n;
+    return tbp_str_to_i64(tbp_str_sub(s, from, to), &n) ? n : -1;
+}
+
+/* Timelines of TensorFlow 1 have a process per stream, besides one for all streams together and one
+ * for all copies, which tell the same once more. */
+static int64_t timeline_stream(struct tbp_str process) {
+    return tbp_str_ends(process, " Compute") ? number_behind(process, "/stream:") : -1;
+}
+
+static void place_stream(struct chrome *c, size_t track, struct tbp_str process, int64_t stream) {
+    struct tbp_trace *t = &c->jt->trace;
+    char name[40];
+    int64_t device = number_behind(process, "gpu:");
+    device = device < 0 ? number_behind(process, "GPU:") : device;
+    snprintf(name, sizeof name, "/device:GPU:%u", device > 0 ? (unsigned)device & 0xffffu : 0u);
+    uint32_t plane = tbp_trace_plane(t, tbp_str_c(name));
+    t->tracks.at[track].plane = plane;
+    t->tracks.at[track].kind = TBP_TRACK_DEVICE;
+    t->tracks.at[track].id = stream;
+}
+
+/* Rows of these streams carry "node:Op": the op is their name, all of it their tf_op. */
+static void name_stream_rows(struct chrome *c) {
+    struct tbp_trace *t = &c->jt->trace;
+    uint32_t key = tbp_trace_text(t, TBP_STR("tf_op"));
+    for (size_t i = 0; i < t->rows.n; i++) {
+        struct tbp_trace_row *row = &t->rows.at[i];
+        struct tbp_str name = t->texts.strs[row->name];
+        size_t colon = tbp_str_rfind(name, ':');
+        if (t->tracks.at[row->track].kind != TBP_TRACK_DEVICE || colon >= name.n)
+            continue;
+        tbp_trace_stat_text(t, TBP_TRACE_SHARED, key, row->name);
+        row->set = tbp_trace_take_shared(t) & 0xffffffu;
+        row->name = tbp_trace_text(t, tbp_str_sub(name, colon + 1, name.n));
+    }
+}
+
+/* Processes that are planes take their threads with them. */
 static void place_threads(struct chrome *c) {
     struct tbp_trace *t = &c->jt->trace;
+    bool has_streams = false;
     for (size_t i = 0; i < t->tracks.n; i++) {
-        if (t->tracks.at[i].kind != TBP_TRACK_THREAD)
-            continue;
-        uint32_t index = tbp_idmap_get(&c->by_id, (uint64_t)t->tracks.at[i].sort);
+        uint32_t index = t->tracks.at[i].kind == TBP_TRACK_THREAD
+                             ? tbp_idmap_get(&c->by_id, (uint64_t)t->tracks.at[i].sort)
+                             : TBP_MAP_NONE;
         if (index == TBP_MAP_NONE)
             continue;
         struct tbp_str name = c->processes.at[index].name;
-        if (!tbp_str_starts(name, "/device:") && !tbp_str_starts(name, "/host:"))
-            continue;
-        uint32_t plane = tbp_trace_plane(t, name);
-        struct tbp_trace_track *track = &t->tracks.at[i];
-        track->plane = plane;
-        if (tbp_is_device_plane(name))
-            track->kind = TBP_TRACK_DEVICE;
+        int64_t stream = timeline_stream(name);
+        if (stream >= 0) {
+            place_stream(c, i, name, stream);
+            has_streams = true;
+        } else if (is_plane_name(name)) {
+            uint32_t plane = tbp_trace_plane(t, name);
+            t->tracks.at[i].plane = plane;
+            if (tbp_is_device_plane(name))
+                t->tracks.at[i].kind = TBP_TRACK_DEVICE;
+        } else if (t->tracks.at[i].name.n == 0) {
+            t->tracks.at[i].name = tbp_str_c(tbp_arena_printf(
+                &c->jt->host->arena, "%.*s %lld", (int)(name.n < 200 ? name.n : 200), name.p,
+                (long long)t->tracks.at[i].id));
+        }
     }
+    if (has_streams)
+        name_stream_rows(c);
 }
 
 static void finish(struct tbp_json_trace *jt) {

@@ -142,8 +142,19 @@ static enum kind find_kind(struct tbp_str cat) {
     return is_api ? KIND_RUNTIME : KIND_OTHER;
 }
 
+/* The profiler before 1.8 (and profiler_legacy) tells by processes with names. */
+static enum kind kind_of_legacy(const struct tbp_json_event *e) {
+    if (e->pid.token != TBP_JSON_STRING)
+        return KIND_OTHER;
+    if (tbp_str_is(e->pid.text, "CPU functions"))
+        return KIND_OP;
+    return tbp_str_is(e->pid.text, "CUDA functions") ? KIND_KERNEL : KIND_OTHER;
+}
+
 static enum kind kind_of(struct kineto *k, const struct tbp_json_event *e) {
-    struct tbp_str cat = e->cat.token == TBP_JSON_STRING ? e->cat.text : TBP_STR_NONE;
+    if (e->cat.token != TBP_JSON_STRING)
+        return kind_of_legacy(e);
+    struct tbp_str cat = e->cat.text;
     struct cached *c = slot_of(k->kind_cache, cat);
     if (!c->text.p || !tbp_str_eq(c->text, cat))
         *c = (struct cached){cat, (uint8_t)find_kind(cat)};
@@ -635,11 +646,19 @@ static void begin(struct tbp_json_trace *jt) {
 
 static const struct tbp_json_dialect dialect = {begin, read_event, read_header, finish};
 
-static const char *const marks[] = {
-    "\"schemaVersion\"",   "\"deviceProperties\"", "\"baseTimeNanoseconds\"",
-    "\"cpu_op\"",          "\"Operator\"",         "\"cuda_runtime\"",
-    "\"python_function\"", "\"distributedInfo\"",  "\"gpu_memcpy\"",
-    "\"user_annotation\"", "\"[memory]\"",         NULL};
+static const char *const marks[] = {"\"schemaVersion\"",
+                                    "\"deviceProperties\"",
+                                    "\"baseTimeNanoseconds\"",
+                                    "\"cpu_op\"",
+                                    "\"Operator\"",
+                                    "\"cuda_runtime\"",
+                                    "\"python_function\"",
+                                    "\"distributedInfo\"",
+                                    "\"gpu_memcpy\"",
+                                    "\"user_annotation\"",
+                                    "\"[memory]\"",
+                                    "\"CPU functions\"",
+                                    NULL};
 
 bool tbp_kineto_is_dialect_of(const uint8_t *data, size_t size) {
     return tbp_json_trace_looks_so(data, size) && tbp_json_trace_has_any(data, size, marks);

@@ -187,7 +187,7 @@ void tbp_trace_stat_double(struct tbp_trace *t, enum tbp_trace_stats of, uint32_
 
 /* ---- events ---- */
 
-static uint32_t take_shared(struct tbp_trace *t) {
+uint32_t tbp_trace_take_shared(struct tbp_trace *t) {
     enum { MAX_SETS = 1 << 24 };
     struct tbp_str bytes = {(const char *)t->shared.at, t->shared.n};
     t->shared.n = 0;
@@ -241,7 +241,7 @@ void tbp_trace_add(struct tbp_trace *t, const struct tbp_trace_event *e) {
                                   .flags = e->flags & 255u,
                                   .track = e->track,
                                   .start_ps = e->start_ps & 1023u};
-    row->set = take_shared(t) & 0xffffffu;
+    row->set = tbp_trace_take_shared(t) & 0xffffffu;
     row->own = take_own(t);
     if (e->flags & (TBP_TRACE_BEGIN | TBP_TRACE_END))
         row->dur_ps = number;

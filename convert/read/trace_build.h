@@ -159,6 +159,8 @@ void tbp_trace_track_name(struct tbp_trace *t, uint32_t track, struct tbp_str na
 void tbp_trace_stat_text(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key, uint32_t text);
 void tbp_trace_stat_i64(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key, int64_t v);
 void tbp_trace_stat_double(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key, double v);
+/* The shared stats said since the last event, as a number for rows that are there already. */
+uint32_t tbp_trace_take_shared(struct tbp_trace *t);
 /* Adds an event; counted in the ledger of the host as read, and as dropped if track is none. */
 void tbp_trace_add(struct tbp_trace *t, const struct tbp_trace_event *e);
 void tbp_trace_memory(struct tbp_trace *t, const struct tbp_trace_memory_event *e);
