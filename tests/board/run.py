@@ -43,7 +43,7 @@ def changed_since(stamp):
     """Whether a source of the package is younger than the file, or there is no file."""
     if not os.path.exists(stamp):
         return True
-    paths = [os.path.join(ROOT, name) for name in SOURCES]
+    paths = [path for path in (os.path.join(ROOT, name) for name in SOURCES) if os.path.exists(path)]
     files = [os.path.join(folder, name) for path in paths for folder, _, names in os.walk(path) for name in names]
     return max(os.path.getmtime(path) for path in paths + files) > os.path.getmtime(stamp)
 

@@ -11,7 +11,6 @@ are another matter: the plugin means steps of the same number.) No annotation ma
 wrong, 77 with the reason if this cannot be tried here.
 """
 import argparse
-import importlib.util
 import json
 import os
 import re
@@ -25,15 +24,45 @@ PAGES = "overview_page,input_pipeline_analyzer,trace_viewer@"
 DURATION_MS = 1000
 
 
-def neighbour():
-    """run.py of this folder, under another name than that of tests/board."""
-    spec = importlib.util.spec_from_file_location("e2e_run", HERE / "run.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+ROOT = HERE.parent.parent
+SKIPPED, NEWEST = 77, "xprof==2.24.2"
 
 
-tab = neighbour()
+class Unavailable(Exception):
+    pass
+
+
+class Tools:
+    def __init__(self, checker, python, modules, board):
+        self.checker, self.python, self.modules, self.board = checker, python, modules, board
+
+
+def prepare(args):
+    """The checker, Python with TensorBoard and the plugin (of tests/board), Chromium's driver."""
+    checker = args.shared / "tools/profile_tab_check.mjs"
+    if not checker.exists():
+        raise Unavailable(f"{checker} is not there")
+    for program in (args.chromium, "node", "npm"):
+        if not shutil.which(program):
+            raise Unavailable(f"{program} is not installed")
+    base, modules = args.build / "python-tests", args.build / "e2e"
+    base.mkdir(parents=True, exist_ok=True)
+    modules.mkdir(exist_ok=True)
+    os.environ.update(TBPROF=str(args.build / "tbprof"), TBPROF_PLUGINS=str(base / "plugins"),
+                      TBPROF_SHARED=str(args.shared))
+    sys.path.insert(0, str(ROOT / "tests/board"))
+    import board
+    import run as environment
+    try:
+        python = environment.prepare(str(base), [NEWEST])
+    except environment.Unavailable as e:
+        raise Unavailable(str(e)) from e
+    if not (modules / "node_modules/playwright-core").is_dir():
+        r = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", modules, "playwright-core"],
+                           stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if r.returncode:
+            raise Unavailable("npm install playwright-core: " + r.stderr.strip()[-300:])
+    return Tools(checker, python, modules, board)
 
 
 class Training:
@@ -122,17 +151,17 @@ def judge(args, tools, board, workers):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, required=True)
-    parser.add_argument("--shared", type=Path, default=tab.ROOT.parent / "shared")
+    parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared")
     parser.add_argument("--shots", type=Path, help="screenshots (default: BUILD/e2e/shots/capture)")
     parser.add_argument("--chromium", default="chromium")
     args = parser.parse_args()
     args.build, args.shared = args.build.resolve(), args.shared.resolve()
     args.shots = (args.shots or args.build / "e2e/shots/capture").resolve()
     try:
-        tools = tab.prepare(args)
-    except tab.Unavailable as e:
+        tools = prepare(args)
+    except Unavailable as e:
         print(f"skipped: {e}")
-        return tab.SKIPPED
+        return SKIPPED
     args.work = args.build / "e2e/captured"
     shutil.rmtree(args.work, ignore_errors=True)
     args.work.mkdir(parents=True)
@@ -140,7 +169,7 @@ def main():
     workers = [Training(args.build, ms) for ms in (5, 8)]
     n = bad = 0
     try:
-        with tools.board.Board(args.work, tab.NEWEST, python=tools.python, TBPROF_BACKEND="off") as board:
+        with tools.board.Board(args.work, NEWEST, python=tools.python, TBPROF_BACKEND="off") as board:
             for good, text in judge(args, tools, board, workers):
                 n, bad = n + 1, bad + (not good)
                 print("PASS" if good else "FAIL", text, flush=True)
