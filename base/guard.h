@@ -17,8 +17,9 @@ int tbp_guard_run(tbp_guard_fn *fn, void *ctx, struct tbp_error *err);
 _Noreturn void tbp_out_of_memory(size_t size_bytes);
 
 /* For the handler of SIGBUS, which must not block the signal (SA_NODEFER): leaves by the guard of
- * the thread if the address lies in a mapped input, else returns. Bytes of inputs are never touched
- * under a lock without a guard, and by no function of the C library that holds one. */
+ * the thread if the address lies in a mapped input, else returns. Also for write(2), which fails
+ * with EFAULT where a copy would raise the signal. Bytes of inputs are never touched under a lock
+ * without a guard, and by no function of the C library that holds one. */
 void tbp_guard_bus_error(const void *address);
 
 #endif

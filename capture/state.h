@@ -14,7 +14,7 @@ enum {
     TBP_STATE_OPEN = 1 << 8,    /* the session takes records; stays set while it is paused */
     TBP_STATE_MEMORY = 1 << 9,  /* tbprof_memory_* are recorded */
     TBP_STATE_PYTHON = 1 << 10, /* Python calls are recorded */
-    TBP_STATE_STEPS = 1 << 11,  /* steps follow a schedule (capture/step_schedule.h) */
+    TBP_STATE_STEPS = 1 << 13,  /* steps follow a schedule (capture/step_schedule.h) */
     TBP_STATE_MALLOC = 1 << 11, /* and what the program allocates (capture/preload), as samples … */
     TBP_STATE_MALLOC_ALL = 1 << 12, /* … or every call */
 };

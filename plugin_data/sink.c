@@ -4,6 +4,7 @@
  */
 #include "plugin_data/sink.h"
 
+#include "base/guard.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -49,6 +50,8 @@ static int fd_write(struct tbp_sink *base, const void *p, size_t n, struct tbp_e
         ssize_t done = write(s->fd, at, n);
         if (done < 0 && errno == EINTR)
             continue;
+        if (done < 0 && errno == EFAULT) /* the kernel's way of saying SIGBUS */
+            tbp_guard_bus_error(at);
         if (done < 0)
             return tbp_fail_errno(err, TBP_E_IO, "cannot write output");
         at += done;

@@ -178,12 +178,14 @@ class Native(recorded.Case):
         self.assertIn("our events alone", self.told()[0])
 
     def test_our_plane_stands_beside_theirs_on_their_clock(self):
-        spaces = []
+        spaces, brackets = [], []
         for name in ("theirs", "ours"):
             tbprof.start(self.logdir)
             time.sleep(0.01)
+            before = time.time_ns()
             with tbprof.Trace(name):
                 pass
+            brackets.append((before, time.time_ns()))
             spaces.append(tbprof.collect())
             tbprof.stop(save=False)
         theirs, ours = spaces
@@ -195,7 +197,11 @@ class Native(recorded.Case):
         starts = {e["name"]: e["ts"] for e in trace if e.get("name") in ("theirs", "ours") and "ts" in e}
         apart_us = (_xplane.start_time_ns(ours) - _xplane.start_time_ns(theirs)) / 1000
         self.assertGreater(apart_us, 10000)
-        self.assertAlmostEqual(starts["ours"] - starts["theirs"], apart_us, delta=9000)
+        # Each scope lies within what was read around it, whatever else the machine does meanwhile; the clocks of
+        # two sessions, and the system's, agree within half a millisecond.
+        least = (brackets[1][0] - brackets[0][1]) / 1000 - 500
+        most = (brackets[1][1] - brackets[0][0]) / 1000 + 500
+        self.assertTrue(least <= starts["ours"] - starts["theirs"] <= most, (least, starts, most, apart_us))
         processes = {e["args"]["name"] for e in trace if e.get("name") == "process_name"}
         self.assertTrue(any(p.endswith("/host:CPU tbprof") for p in processes), processes)
 

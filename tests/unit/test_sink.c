@@ -5,6 +5,8 @@
  */
 #include "plugin_data/sink.h"
 
+#include "base/file.h"
+#include "base/guard.h"
 #include "base/pool.h"
 
 #include <criterion/criterion.h>
@@ -124,6 +126,32 @@ Test(sink_fd, closed_pipe_is_an_error) {
     tbp_sink_fd_init(&s, ends[1]);
     cr_assert_eq(tbp_sink_write(&s.base, "x", 1, NULL), TBP_E_IO);
     close(ends[1]);
+}
+
+static int write_input(void *ctx, struct tbp_error *e) {
+    const struct tbp_input *in = ctx;
+    struct tbp_sink_fd s;
+    int ends[2]; /* unlike /dev/null, a pipe copies what is written */
+    cr_assert_eq(pipe(ends), 0);
+    tbp_sink_fd_init(&s, ends[1]);
+    int status = tbp_sink_write(&s.base, in->data, in->size, e);
+    close(ends[0]), close(ends[1]);
+    return status;
+}
+
+/* The system copies by itself and says EFAULT where a copy of ours would raise SIGBUS. */
+Test(sink_fd, input_that_becomes_shorter_is_told_as_such) {
+    struct tbp_input in;
+    struct tbp_error err;
+    make_folder();
+    put_file("the bytes of an input");
+    cr_assert_eq(tbp_input_open(&in, path, NULL), TBP_OK);
+    cr_assert(in.mapped);
+    cr_assert_eq(tbp_guard_run(write_input, &in, &err), TBP_OK);
+    cr_assert_eq(truncate(path, 0), 0);
+    cr_assert_eq(tbp_guard_run(write_input, &in, &err), TBP_E_TRUNCATED);
+    cr_assert_not_null(strstr(err.message, path));
+    tbp_input_release(&in);
 }
 
 /* ---- gzip ---- */
