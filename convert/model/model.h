@@ -149,6 +149,7 @@ struct tbp_group_link {
 enum tbp_planes {
     TBP_PLANES_ALL,
     TBP_PLANES_DEVICES, /* those of which tbp_is_device_plane */
+    TBP_PLANES_NO_GPU,  /* those of which not tbp_is_gpu_plane */
 };
 
 struct tbp_host {

@@ -504,13 +504,25 @@ static void mark_first_of_name(struct tbp_host *h) {
     tbp_strtab_release(&names);
 }
 
+static bool is_wanted(enum tbp_planes planes, struct tbp_str name) {
+    switch (planes) {
+    case TBP_PLANES_DEVICES:
+        return tbp_is_device_plane(name);
+    case TBP_PLANES_NO_GPU:
+        return !tbp_is_gpu_plane(name);
+    case TBP_PLANES_ALL:
+        break;
+    }
+    return true;
+}
+
 /* A plane's name may stand behind its lines, so this is asked when all planes are known. */
 static void drop_unwanted_lines(struct reading *r) {
     const struct tbp_host *h = r->host;
     size_t n = 0;
     for (size_t i = 0; i < r->lines.n; i++) {
         const struct tbp_plane *p = &h->planes[r->lines.at[i].plane];
-        if (h->wanted_planes == TBP_PLANES_ALL || tbp_is_device_plane(p->name))
+        if (is_wanted(h->wanted_planes, p->name))
             r->lines.at[n++] = r->lines.at[i];
     }
     r->lines.n = n;

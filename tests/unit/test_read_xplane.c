@@ -110,6 +110,23 @@ Test(read_xplane, events_of_the_host_are_left_alone_if_devices_are_asked_for) {
     tbp_wire_out_release(&o);
 }
 
+Test(read_xplane, gpu_planes_alone_are_left_alone_if_asked_for) {
+    struct tbp_wire_out o = {0};
+    struct tbp_host h;
+    put_plane(&o, "/host:CPU", 3);
+    put_plane(&o, "/device:GPU:0", 2);
+    put_plane(&o, "/device:TPU:0", 4);
+    cr_assert_eq(read_planes(&h, o.at, o.n, TBP_PLANES_NO_GPU, NULL), TBP_OK);
+    cr_assert_eq(h.n_planes, 3);
+    cr_assert_eq(h.planes[0].lines[0].ev.n, 3);
+    cr_assert_eq(h.planes[1].lines[0].ev.n, 0);
+    cr_assert_eq(h.planes[2].lines[0].ev.n, 4);
+    cr_assert_eq(h.ledger.events_read, 7);
+    assert_ledger_adds_up(&h);
+    tbp_host_release(&h);
+    tbp_wire_out_release(&o);
+}
+
 Test(read_xplane, nothing_is_a_valid_empty_profile) {
     struct tbp_host h;
     cr_assert_eq(read_bytes(&h, "", 0, NULL), TBP_OK);
