@@ -35,48 +35,68 @@ static uint32_t index_of(const struct tbp_spool *spool, const struct tbp_spool_c
                       TBP_SPOOL_CHUNK_BYTES);
 }
 
-/* Makes pages present and writable; from Linux 5.14 in one call. */
+/* Makes pages present and writable; from Linux 5.14 in one call. A chunk at a time: meanwhile
+ * nobody in the process can map memory. */
 static void populate(uint8_t *at, size_t size_bytes) {
+    for (size_t i = 0; i < size_bytes; i += TBP_SPOOL_CHUNK_BYTES) {
 #ifdef MADV_POPULATE_WRITE
-    if (madvise(at, size_bytes, MADV_POPULATE_WRITE) == 0)
-        return;
+        if (madvise(at + i, TBP_SPOOL_CHUNK_BYTES, MADV_POPULATE_WRITE) == 0)
+            continue;
 #endif
-    for (size_t i = 0; i < size_bytes; i += 4096)
-        ((volatile uint8_t *)at)[i] = 0; /* nobody has written here yet */
+        for (size_t k = 0; k < TBP_SPOOL_CHUNK_BYTES; k += 4096)
+            ((volatile uint8_t *)at)[i + k] = 0; /* nobody has written here yet */
+    }
 }
 
-/* Space for the file up to `need` bytes. Under the lock. */
-static bool back(struct tbp_spool *spool, uint64_t need) {
-    if (need <= spool->backed_bytes)
-        return true;
-    uint64_t to = (need + EXTENT_BYTES - 1) / EXTENT_BYTES * EXTENT_BYTES;
-    to = to < spool->reserved_bytes ? to : spool->reserved_bytes;
-    if (spool->fd >= 0 && !tbp_spool_file_back(spool->fd, spool->backed_bytes, to))
-        return false;
-    spool->backed_bytes = to;
-    return true;
+/* Space for the file up to `need` bytes, and to a multiple of `step`. */
+static bool grow(struct tbp_spool *spool, uint64_t need, uint64_t step) {
+    pthread_mutex_lock(&spool->growing);
+    bool is_there = need <= spool->backed_bytes;
+    if (!is_there) {
+        uint64_t to = (need + step - 1) / step * step;
+        to = to < spool->reserved_bytes ? to : spool->reserved_bytes;
+        is_there = spool->fd < 0 || tbp_spool_file_back(spool->fd, spool->backed_bytes, to);
+        if (is_there)
+            __atomic_store_n(&spool->backed_bytes, to, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&spool->growing);
+    return is_there;
+}
+
+static uint64_t end_of(uint64_t n_chunks) {
+    return CHUNKS_OFFSET + n_chunks * TBP_SPOOL_CHUNK_BYTES;
 }
 
 static uint32_t untouched(const struct tbp_spool *spool, uint32_t max) {
     return max > spool->n_begun ? max - spool->n_begun : 0;
 }
 
-/* Takes the next n of `max` chunks that nobody has touched; returns how many there were. Under the
+/* Of these, how many have their space on disk. */
+static uint32_t ready(const struct tbp_spool *spool, uint32_t max) {
+    uint64_t backed = __atomic_load_n(&spool->backed_bytes, __ATOMIC_ACQUIRE);
+    uint64_t n = (backed - CHUNKS_OFFSET) / TBP_SPOOL_CHUNK_BYTES;
+    return untouched(spool, n < max ? (uint32_t)n : max);
+}
+
+/* There is no more space: what is there is all. */
+static void disk_is_full(struct tbp_spool *spool) {
+    pthread_mutex_lock(&spool->lock);
+    uint32_t n = spool->n_begun + ready(spool, spool->all_chunks);
+    spool->all_chunks = n;
+    spool->max_chunks = n < spool->max_chunks ? n : spool->max_chunks;
+    spool->exhausted_why = TBP_DROP_NO_CHUNK;
+    pthread_mutex_unlock(&spool->lock);
+}
+
+/* Takes the next n of `max` chunks that nobody has touched; returns how many were ready. Under the
  * lock. */
 static uint32_t begin_chunks(struct tbp_spool *spool, uint32_t n, uint32_t max, uint32_t *first) {
-    uint32_t left = untouched(spool, max);
+    uint32_t left = ready(spool, max);
     *first = spool->n_begun;
     n = n < left ? n : left;
-    if (n == 0)
-        return 0;
-    uint64_t end = CHUNKS_OFFSET + ((uint64_t)spool->n_begun + n) * TBP_SPOOL_CHUNK_BYTES;
-    if (!back(spool, end)) {
-        spool->max_chunks = spool->all_chunks = spool->n_begun; /* the disk is full: that was all */
-        spool->exhausted_why = TBP_DROP_NO_CHUNK;
-        return 0;
-    }
     spool->n_begun += n;
-    __atomic_store_n(&spool->header->n_chunks, spool->n_begun, __ATOMIC_RELEASE);
+    if (n > 0)
+        __atomic_store_n(&spool->header->n_chunks, spool->n_begun, __ATOMIC_RELEASE);
     return n;
 }
 
@@ -86,20 +106,44 @@ static void push_free(struct tbp_spool *spool, uint32_t i) {
     __atomic_store_n(&spool->n_free, spool->n_free + 1, __ATOMIC_RELAXED);
 }
 
+/* How many of n chunks the stock lacks; raises what is kept when it nearly ran out. *end: where the
+ * file must end for them. */
+static uint32_t missing(struct tbp_spool *spool, uint32_t n, uint64_t *end) {
+    pthread_mutex_lock(&spool->lock);
+    if (spool->n_free >= spool->wanted_free) {
+        spool->was_stocked = true;
+    } else if (spool->was_stocked && spool->n_free < spool->wanted_free / 4) {
+        spool->was_stocked = false;
+        spool->wanted_free *= spool->wanted_free < MAX_STOCK ? 2 : 1;
+    }
+    uint32_t lack = spool->wanted_free > spool->n_free ? spool->wanted_free - spool->n_free : 0;
+    uint32_t left = untouched(spool, spool->max_chunks);
+    n = n < lack ? n : lack;
+    n = n < left ? n : left;
+    *end = end_of((uint64_t)spool->n_begun + n);
+    pthread_mutex_unlock(&spool->lock);
+    return n;
+}
+
 bool tbp_spool_stock(struct tbp_spool *spool, uint32_t n) {
     uint32_t first;
-    pthread_mutex_lock(&spool->lock);
-    uint32_t missing = spool->wanted_free > spool->n_free ? spool->wanted_free - spool->n_free : 0;
-    n = begin_chunks(spool, n < missing ? n : missing, spool->max_chunks, &first);
-    pthread_mutex_unlock(&spool->lock);
+    uint64_t end;
+    n = missing(spool, n, &end);
     if (n == 0)
         return false;
+    uint64_t ahead = end + EXTENT_BYTES / 2, most = spool->reserved_bytes;
+    ahead = ahead < most ? ahead : most;
+    if (!grow(spool, ahead, EXTENT_BYTES) && !grow(spool, end, TBP_SPOOL_CHUNK_BYTES))
+        disk_is_full(spool);
+    pthread_mutex_lock(&spool->lock);
+    n = begin_chunks(spool, n, spool->max_chunks, &first);
+    pthread_mutex_unlock(&spool->lock);
     populate((uint8_t *)chunk_at(spool, first), (size_t)n * TBP_SPOOL_CHUNK_BYTES);
     pthread_mutex_lock(&spool->lock);
     for (uint32_t i = n; i-- > 0;)
         push_free(spool, first + i);
     pthread_mutex_unlock(&spool->lock);
-    return true;
+    return n > 0;
 }
 
 static void set_state(struct tbp_spool_chunk *chunk, enum tbp_spool_chunk_state state) {
@@ -141,47 +185,62 @@ static uint32_t recycle_oldest(struct tbp_spool *spool) {
     return i;
 }
 
-/* A chunk from the stock, the untouched end or the ring. *is_cold: its pages are not present.
- * Strings get what is kept for them beyond the bound: records are nothing without names. */
-static uint32_t find_chunk(struct tbp_spool *spool, bool is_strings, bool *is_cold) {
-    uint32_t i = NO_CHUNK;
-    *is_cold = false;
+/* Where a chunk comes from. */
+enum source { WARM, COLD, NOT_BACKED, NOWHERE };
+
+/* A chunk from the stock, the untouched end or the ring. COLD: its pages are not present.
+ * NOT_BACKED: one more could be had if the file were longer. Strings get what is kept for them
+ * beyond the bound: records are nothing without names. Under the lock. */
+static enum source find_chunk(struct tbp_spool *spool, bool is_strings, uint32_t *i) {
+    uint32_t max = is_strings ? spool->all_chunks : spool->max_chunks;
     /* A ring keeps some chunks for the time in which a collector reads. */
     uint32_t left = spool->n_free + untouched(spool, spool->max_chunks);
+    *i = NO_CHUNK;
     if (spool->is_ring && !is_strings && left <= spool->max_chunks / RING_KEEPS)
-        i = recycle_oldest(spool);
-    if (i != NO_CHUNK)
-        return i;
-    i = spool->first_free;
-    if (i != NO_CHUNK) {
-        spool->first_free = spool->next[i];
+        *i = recycle_oldest(spool);
+    if (*i != NO_CHUNK)
+        return WARM;
+    *i = spool->first_free;
+    if (*i != NO_CHUNK) {
+        spool->first_free = spool->next[*i];
         __atomic_store_n(&spool->n_free, spool->n_free - 1, __ATOMIC_RELAXED);
-        return i;
+        return WARM;
     }
-    if (begin_chunks(spool, 1, is_strings ? spool->all_chunks : spool->max_chunks, &i)) {
-        *is_cold = true; /* the stock was too small: keep more */
-        if (spool->wanted_free < MAX_STOCK)
-            spool->wanted_free *= 2;
-        return i;
-    }
-    i = spool->is_ring ? recycle_oldest(spool) : NO_CHUNK;
-    if (i == NO_CHUNK && !spool->is_ring && !is_strings)
+    if (begin_chunks(spool, 1, max, i))
+        return COLD;
+    if (untouched(spool, max))
+        return NOT_BACKED;
+    *i = spool->is_ring ? recycle_oldest(spool) : NO_CHUNK;
+    if (*i == NO_CHUNK && !spool->is_ring && !is_strings)
         __atomic_store_n(&spool->is_exhausted, true, __ATOMIC_RELAXED);
-    return i;
+    return *i == NO_CHUNK ? NOWHERE : WARM;
+}
+
+/* The same, growing the file if need be: a little, since its thread waits. */
+static enum source obtain_chunk(struct tbp_spool *spool, bool is_strings, uint32_t *i) {
+    enum source source;
+    do {
+        pthread_mutex_lock(&spool->lock);
+        source = find_chunk(spool, is_strings, i);
+        uint64_t end = end_of((uint64_t)spool->n_begun + 1);
+        __atomic_store_n(&spool->is_low,
+                         spool->n_free < spool->wanted_free / 2 &&
+                             spool->n_begun < spool->max_chunks,
+                         __ATOMIC_RELAXED);
+        pthread_mutex_unlock(&spool->lock);
+        if (source == NOT_BACKED && !grow(spool, end, EXTENT_BYTES / 16))
+            disk_is_full(spool);
+    } while (source == NOT_BACKED);
+    return source;
 }
 
 struct tbp_spool_chunk *tbp_spool_take(struct tbp_spool *spool, enum tbp_spool_chunk_kind kind) {
-    bool is_cold;
-    pthread_mutex_lock(&spool->lock);
-    uint32_t i = find_chunk(spool, kind == TBP_SPOOL_CHUNK_STRINGS, &is_cold);
-    __atomic_store_n(&spool->is_low,
-                     spool->n_free < spool->wanted_free / 2 && spool->n_begun < spool->max_chunks,
-                     __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&spool->lock);
-    if (i == NO_CHUNK)
+    uint32_t i;
+    enum source source = obtain_chunk(spool, kind == TBP_SPOOL_CHUNK_STRINGS, &i);
+    if (source == NOWHERE)
         return NULL;
     struct tbp_spool_chunk *chunk = chunk_at(spool, i);
-    if (is_cold)
+    if (source == COLD)
         populate((uint8_t *)chunk, TBP_SPOOL_CHUNK_BYTES);
     __atomic_store_n(&chunk->committed, 0, __ATOMIC_RELAXED);
     chunk->magic = TBP_SPOOL_CHUNK_MAGIC;
@@ -209,33 +268,51 @@ void tbp_spool_full(struct tbp_spool *spool, struct tbp_spool_chunk *chunk) {
     pthread_mutex_unlock(&spool->lock);
 }
 
+/* What is in a list that was taken out of the spool belongs to the caller: chunks are looked at
+ * without the lock, for which threads that record would have to wait. */
 void tbp_spool_detach(struct tbp_spool *spool) {
     pthread_mutex_lock(&spool->lock);
-    for (uint32_t i = spool->oldest_full; i != NO_CHUNK; i = spool->next[i])
-        set_state(chunk_at(spool, i), TBP_SPOOL_CHUNK_READING);
+    uint32_t first = spool->oldest_full;
     spool->is_read = true;
-    spool->oldest_read = spool->oldest_full;
+    spool->oldest_read = first;
     spool->oldest_full = spool->newest_full = NO_CHUNK;
     pthread_mutex_unlock(&spool->lock);
+    for (uint32_t i = first; i != NO_CHUNK; i = spool->next[i])
+        set_state(chunk_at(spool, i), TBP_SPOOL_CHUNK_READING);
+}
+
+struct list {
+    uint32_t first, last, n;
+};
+
+static void append(struct tbp_spool *spool, struct list *list, uint32_t i) {
+    spool->next[i] = NO_CHUNK;
+    if (list->n++ == 0)
+        list->first = i;
+    else
+        spool->next[list->last] = i;
+    list->last = i;
 }
 
 void tbp_spool_attach(struct tbp_spool *spool) {
-    pthread_mutex_lock(&spool->lock);
-    uint32_t later = spool->oldest_full, next;
-    spool->oldest_full = spool->newest_full = NO_CHUNK;
-    for (uint32_t i = spool->oldest_read; i != NO_CHUNK; i = next) {
+    struct list taken = {NO_CHUNK, NO_CHUNK, 0}, left = taken;
+    for (uint32_t i = spool->oldest_read, next; i != NO_CHUNK; i = next) {
         struct tbp_spool_chunk *chunk = chunk_at(spool, i);
         next = spool->next[i];
         bool is_taken = chunk->consumed >= chunk->committed;
         set_state(chunk, is_taken ? TBP_SPOOL_CHUNK_UNUSED : TBP_SPOOL_CHUNK_FULL);
-        if (is_taken)
-            push_free(spool, i);
-        else
-            push_full(spool, i);
+        append(spool, is_taken ? &taken : &left, i);
     }
-    for (uint32_t i = later; i != NO_CHUNK; i = next) {
-        next = spool->next[i];
-        push_full(spool, i);
+    pthread_mutex_lock(&spool->lock);
+    if (left.n) { /* they are older than those that became full meanwhile */
+        spool->next[left.last] = spool->oldest_full;
+        spool->newest_full = spool->oldest_full == NO_CHUNK ? left.last : spool->newest_full;
+        spool->oldest_full = left.first;
+    }
+    if (taken.n) {
+        spool->next[taken.last] = spool->first_free;
+        spool->first_free = taken.first;
+        __atomic_store_n(&spool->n_free, spool->n_free + taken.n, __ATOMIC_RELAXED);
     }
     spool->oldest_read = NO_CHUNK;
     spool->is_read = false;
@@ -276,7 +353,7 @@ static int map(struct tbp_spool *spool, uint64_t bytes, struct tbp_error *err) {
         spool->next = NULL;
         return tbp_fail_errno(err, TBP_E_MEMORY, "reserving %zu bytes", spool->list_bytes);
     }
-    if (!back(spool, CHUNKS_OFFSET + MIN_STOCK * (uint64_t)TBP_SPOOL_CHUNK_BYTES))
+    if (!grow(spool, end_of(MIN_STOCK), EXTENT_BYTES))
         return tbp_fail_errno(err, TBP_E_IO, "no space for spool '%s'", spool->path);
     spool->header = (struct tbp_spool_header *)spool->base;
     populate(spool->base, CHUNKS_OFFSET);
@@ -361,18 +438,19 @@ int tbp_spool_open(struct tbp_spool **out, const struct tbp_spool_request *reque
     uint64_t most = (MOST_BYTES - CHUNKS_OFFSET) / TBP_SPOOL_CHUNK_BYTES - FOR_STRINGS;
     uint64_t n = request->max_bytes / TBP_SPOOL_CHUNK_BYTES;
     n = n < 2 ? 2 : n > most ? most : n;
-    uint64_t bytes = CHUNKS_OFFSET + (n + FOR_STRINGS) * TBP_SPOOL_CHUNK_BYTES;
+    uint64_t bytes = end_of(n + FOR_STRINGS);
     struct tbp_spool *spool = calloc(1, sizeof *spool);
     if (!spool)
         return tbp_fail(err, TBP_E_MEMORY, "no memory for a session");
     spool->fd = -1;
+    pthread_mutex_init(&spool->growing, NULL);
+    pthread_mutex_init(&spool->lock, NULL);
     int rc = open_somewhere(spool, request, bytes, err);
     if (rc != TBP_OK) {
         unmap(spool, true);
         free(spool);
         return rc;
     }
-    pthread_mutex_init(&spool->lock, NULL);
     spool->first_free = spool->oldest_full = spool->newest_full = spool->oldest_read = NO_CHUNK;
     spool->wanted_free = MIN_STOCK;
     spool->is_ring = request->is_ring;

@@ -22,11 +22,12 @@ struct tbp_spool {
     uint8_t *base;
     struct tbp_spool_header *header; /* = base */
     uint64_t reserved_bytes;         /* of addresses */
-    uint64_t backed_bytes;           /* of the file: space on disk is ours */
+    uint64_t backed_bytes;           /* of the file: space on disk is ours; atomic */
     int fd;                          /* -1: memory */
     char path[4096], folder[4096];   /* "" for memory */
 
-    pthread_mutex_t lock;
+    pthread_mutex_t growing; /* the file, which takes its time; never wanted while `lock` is held */
+    pthread_mutex_t lock;    /* all below; held for a moment only */
     uint32_t max_chunks, all_chunks; /* for records; also for strings */
     uint32_t n_begun;                /* chunks that have left the untouched end */
     uint32_t *next;                  /* in the lists below, by chunk */
@@ -36,6 +37,7 @@ struct tbp_spool {
     uint32_t oldest_full, newest_full; /* queue in order of becoming full */
     uint32_t oldest_read;              /* the same of those that a collector reads */
     uint32_t wanted_free;              /* what the janitor keeps in stock */
+    bool was_stocked;                  /* that much has been there since it was last raised */
     bool is_ring;
     bool is_read;      /* a collector reads: from detach to attach */
     bool is_low;       /* atomic: the stock is small, and there is more to bring */

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How long an annotation may hold a thread up: threads record at a given rate while another takes
+ * snapshots; every scope that took long is looked into. A thread that the system only took off the
+ * processor (which happens to any program) is told apart from one that waited for us: waiting is a
+ * voluntary switch, and work of ours is processor time of the thread.
+ *
+ *     bench_stall [SECONDS [THREADS [NS_BETWEEN_SCOPES [SNAPSHOT_MS]]]]      5, 2, 1000, 250
+ *
+ * NS_BETWEEN_SCOPES 0: as fast as it goes, which is faster than any disk. SNAPSHOT_MS 0: none.
+ * The spool grows as needed ($TBPROF_FULL_POLICY=ring|stop for the others). Runs go to $TMPDIR.
+ */
+#include "capture/tbprof.h"
+
+#include <ftw.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_THREADS = 64, BOUNDS = 4 };
+static const double bounds_ns[BOUNDS] = {5e4, 1e5, 1e6, 1e7};
+
+static struct { double end_ns, between_ns; } plan;
+
+struct worker {
+    pthread_t thread;
+    uint64_t n_scopes;
+    uint64_t n_held[BOUNDS]; /* scopes that were held up longer than bounds_ns */
+    double longest_ns;
+    uint64_t n_off; /* scopes during which the system ran something else */
+    double longest_off_ns;
+};
+
+static double clock_ns(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* What is looked at once in a while, and after each long scope. */
+struct account {
+    double cpu_ns;
+    long n_waits, n_off;
+};
+
+static struct account account_now(void) {
+    struct rusage r;
+    getrusage(RUSAGE_THREAD, &r);
+    return (struct account){clock_ns(CLOCK_THREAD_CPUTIME_ID), r.ru_nvcsw, r.ru_nivcsw};
+}
+
+static void look_into(struct worker *w, double took_ns, const struct account *before) {
+    struct account now = account_now();
+    double cpu_ns = now.cpu_ns - before->cpu_ns;
+    bool has_waited = now.n_waits > before->n_waits;
+    double held_ns = has_waited || cpu_ns > took_ns ? took_ns : cpu_ns;
+    if (now.n_off > before->n_off) {
+        w->n_off++;
+        w->longest_off_ns = took_ns > w->longest_off_ns ? took_ns : w->longest_off_ns;
+    }
+    for (int i = 0; i < BOUNDS; i++)
+        w->n_held[i] += held_ns > bounds_ns[i];
+    w->longest_ns = held_ns > w->longest_ns ? held_ns : w->longest_ns;
+}
+
+static void *record(void *context) {
+    struct worker *w = context;
+    double now_ns = clock_ns(CLOCK_MONOTONIC);
+    int n_per_account = plan.between_ns > 0 ? 1 : 64; /* it takes half a microsecond */
+    while (now_ns < plan.end_ns) {
+        struct account before = account_now();
+        for (int i = 0; i < n_per_account && now_ns < plan.end_ns; i++) {
+            double from_ns = clock_ns(CLOCK_MONOTONIC);
+            { TBPROF_SCOPE("work"); }
+            now_ns = clock_ns(CLOCK_MONOTONIC);
+            w->n_scopes++;
+            if (now_ns - from_ns > bounds_ns[0]) {
+                look_into(w, now_ns - from_ns, &before);
+                before = account_now();
+            }
+            double next_ns = from_ns + plan.between_ns;
+            while (now_ns < next_ns)
+                now_ns = clock_ns(CLOCK_MONOTONIC);
+        }
+    }
+    return NULL;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where) {
+    (void)st, (void)type, (void)where;
+    return remove(path);
+}
+
+static void must(tbprof_status status) {
+    if (status == TBPROF_OK)
+        return;
+    fprintf(stderr, "bench_stall: %s\n", tbprof_last_error());
+    exit(2);
+}
+
+static void take_snapshots(long every_ms) {
+    while (clock_ns(CLOCK_MONOTONIC) < plan.end_ns) {
+        struct timespec rest = {every_ms / 1000, every_ms % 1000 * 1000000};
+        nanosleep(&rest, NULL);
+        must(tbprof_snapshot(NULL));
+    }
+}
+
+static long argument(int argc, char **argv, int i, long otherwise) {
+    return argc > i ? strtol(argv[i], NULL, 10) : otherwise;
+}
+
+static void print_sums(const struct worker *workers, long n) {
+    struct worker sum = {0};
+    for (long i = 0; i < n; i++) {
+        const struct worker *w = &workers[i];
+        sum.n_scopes += w->n_scopes;
+        sum.n_off += w->n_off;
+        for (int b = 0; b < BOUNDS; b++)
+            sum.n_held[b] += w->n_held[b];
+        sum.longest_ns = w->longest_ns > sum.longest_ns ? w->longest_ns : sum.longest_ns;
+        sum.longest_off_ns =
+            w->longest_off_ns > sum.longest_off_ns ? w->longest_off_ns : sum.longest_off_ns;
+    }
+    printf("%.1f million scopes; held up by us: %llu over 50 us, %llu over 0.1 ms, %llu over 1 ms, "
+           "%llu over 10 ms, longest %.3f ms; taken off the processor: %llu, longest %.3f ms\n",
+           (double)sum.n_scopes / 1e6, (unsigned long long)sum.n_held[0],
+           (unsigned long long)sum.n_held[1], (unsigned long long)sum.n_held[2],
+           (unsigned long long)sum.n_held[3], sum.longest_ns / 1e6, (unsigned long long)sum.n_off,
+           sum.longest_off_ns / 1e6);
+}
+
+int main(int argc, char **argv) {
+    static struct worker workers[MAX_THREADS];
+    long seconds = argument(argc, argv, 1, 5), n = argument(argc, argv, 2, 2);
+    long every_ms = argument(argc, argv, 4, 250);
+    char logdir[4096];
+    const char *tmp = getenv("TMPDIR");
+    tbprof_options options;
+    n = n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : n;
+    plan.between_ns = (double)argument(argc, argv, 3, 1000);
+    snprintf(logdir, sizeof logdir, "%s/bench_stall-%d", tmp ? tmp : "/tmp", (int)getpid());
+    tbprof_options_init(&options);
+    options.full_policy =
+        getenv("TBPROF_FULL_POLICY") ? options.full_policy : (int)TBPROF_FULL_GROW;
+    must(tbprof_start(logdir, &options));
+    plan.end_ns = clock_ns(CLOCK_MONOTONIC) + (double)seconds * 1e9;
+    for (long i = 0; i < n; i++)
+        pthread_create(&workers[i].thread, NULL, record, &workers[i]);
+    if (every_ms > 0)
+        take_snapshots(every_ms);
+    for (long i = 0; i < n; i++)
+        pthread_join(workers[i].thread, NULL);
+    must(tbprof_stop(0));
+    nftw(logdir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    print_sums(workers, n);
+    return 0;
+}
