@@ -26,11 +26,12 @@ LAYERS = {
     "convert/read": ("base", "schemas", "plugin_data", "convert/model"),
     "convert/analyze": ("base", "schemas", "plugin_data", "convert/model"),
     "convert/tool": ("base", "schemas", "plugin_data", "convert/model", "convert/analyze"),
+    "convert/report": ("base", "schemas", "plugin_data", "convert/model", "convert/analyze"),
     "convert/backend": ("base", "schemas", "plugin_data", "convert/model", "convert/analyze", "convert/read",
                         "convert/tool"),
     "capture": ("base", "schemas", "plugin_data"),
     "cli": ("base", "schemas", "plugin_data", "convert/model", "convert/analyze", "convert/read", "convert/tool",
-            "capture"),
+            "convert/report", "capture"),
 }
 BANNED = {
     "sprintf": "snprintf", "vsprintf": "vsnprintf", "strcpy": "memcpy with a checked length",

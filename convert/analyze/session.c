@@ -275,6 +275,14 @@ struct tbp_host *tbp_session_host(struct tbp_session *s, uint32_t host, struct t
     return status == TBP_OK ? host_in_use(p) : NULL;
 }
 
+const struct tbp_host *tbp_session_known_host(struct tbp_session *s, uint32_t host) {
+    struct place *p = host_place(s, host);
+    pthread_mutex_lock(&p->lock);
+    const struct tbp_host *h = p->loads.n ? host_in_use(p) : NULL;
+    pthread_mutex_unlock(&p->lock);
+    return h;
+}
+
 void tbp_session_count(struct tbp_session *s, uint32_t host, enum tbp_ledger_key key, uint64_t n) {
     struct place *p = host_place(s, host);
     pthread_mutex_lock(&p->lock);

@@ -74,6 +74,8 @@ struct tbp_pool *tbp_session_pool(const struct tbp_session *s);
 struct tbp_host *tbp_session_host(struct tbp_session *s, uint32_t host, struct tbp_error *err);
 /* The same without grouping; for `info`. */
 struct tbp_host *tbp_session_raw_host(struct tbp_session *s, uint32_t host, struct tbp_error *err);
+/* The host as it was loaded last, its events maybe given back; NULL if it never was. */
+const struct tbp_host *tbp_session_known_host(struct tbp_session *s, uint32_t host);
 /* Adds to the ledger of a loaded host under its lock: for tools, which run beside analyses. */
 void tbp_session_count(struct tbp_session *s, uint32_t host, enum tbp_ledger_key key, uint64_t n);
 /* Gives the events of a host back, and the tables of_events; others stay. A later request loads

@@ -4,6 +4,7 @@
  * ("Operator") and of today ("cpu_op"), CUDA, ROCm and other devices. Kind of an event is its
  * category, never its process number. Source: reference trace_kernel_memory_import F.1.
  * Kept of the arguments: what tables or links need (KEPT below); counted is what no page shows.
+ * The category stays as a stat of what is neither an API call nor work of a device.
  */
 #include "convert/read/read_kineto.h"
 #include "convert/read/json_trace.h"
@@ -115,7 +116,7 @@ struct kineto {
     const struct tbp_json_value *arg[N_ARGS]; /* of the event */
     struct cached arg_cache[CACHE], kind_cache[CACHE];
     uint32_t arg_key[N_ARGS]; /* texts */
-    uint32_t kernel_details, memcpy_details, memset_details;
+    uint32_t kernel_details, memcpy_details, memset_details, category, instant;
     TBP_VEC(struct device) devices;
     TBP_VEC(char) text;
     bool is_amd;
@@ -185,6 +186,15 @@ static bool number(const struct tbp_json_value *v, int64_t *out) {
 static int64_t number_or(const struct tbp_json_value *v, int64_t otherwise) {
     int64_t n;
     return number(v, &n) ? n : otherwise;
+}
+
+static void add_category(struct kineto *k, const struct tbp_json_event *e) {
+    struct tbp_trace *t = &k->jt->trace;
+    if (e->cat.token == TBP_JSON_STRING)
+        tbp_trace_stat_text(t, TBP_TRACE_SHARED, k->category,
+                            tbp_json_trace_intern(k->jt, &e->cat));
+    else if (e->ph == 'i' || e->ph == 'I' || e->ph == 'R')
+        tbp_trace_stat_text(t, TBP_TRACE_SHARED, k->category, k->instant);
 }
 
 /* Correlation ids of -1 and 0 mean none. */
@@ -512,6 +522,8 @@ static void read_event(struct tbp_json_trace *jt, const struct tbp_json_event *e
     if (e->ph == 'B' || e->ph == 'E')
         out.flags = e->ph == 'B' ? TBP_TRACE_BEGIN : TBP_TRACE_END;
     unsigned pair = out.flags;
+    if (kind != KIND_RUNTIME && kind != KIND_KERNEL && kind != KIND_MEMCPY && kind != KIND_MEMSET)
+        add_category(k, e);
     describe(k, e, kind, &out);
     out.flags |= pair;
     tbp_trace_add(&jt->trace, &out);
@@ -635,6 +647,8 @@ static void know_keys(struct tbp_json_trace *jt, struct kineto *k) {
     for (unsigned a = 0; a < N_ARGS; a++)
         k->arg_key[a] = tbp_trace_text(&jt->trace, tbp_str_c(arg_texts[a]));
     k->arg_key[ARG_DIMS_OLD] = k->arg_key[ARG_DIMS];
+    k->category = tbp_trace_text(&jt->trace, TBP_STR("category"));
+    k->instant = tbp_trace_text(&jt->trace, TBP_STR("instant"));
     k->kernel_details = tbp_trace_text(&jt->trace, TBP_STR("kernel_details"));
     k->memcpy_details = tbp_trace_text(&jt->trace, TBP_STR("memcpy_details"));
     k->memset_details = tbp_trace_text(&jt->trace, TBP_STR("Memset_details"));

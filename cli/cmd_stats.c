@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tbprof stats: averages per op, from any input.
+ */
+#include "cli/commands.h"
+#include "cli/report_command.h"
+#include "convert/report/stats.h"
+
+#include <string.h>
+
+struct stats_values {
+    struct tbp_report_values base;
+    unsigned sort_by, group_by;
+    const char *limit;
+    uint32_t stack_depth;
+    bool ascending;
+};
+
+#define AT(member) offsetof(struct stats_values, member)
+static const struct tbp_opt stats_options[] = {
+    {"sort-by", 0, TBP_OPT_CHOICE, AT(sort_by), NULL,
+     "largest first by this; auto: self-device if a device did anything, else self-cpu",
+     tbp_stats_sort_choices},
+    {"ascending", 0, TBP_OPT_FLAG, AT(ascending), NULL, "smallest first", NULL},
+    {"limit", 0, TBP_OPT_TEXT, AT(limit), "N",
+     "rows shown; 0: all. Without: 20 as text, all as CSV and JSON", NULL},
+    {"group-by", 0, TBP_OPT_CHOICE, AT(group_by), NULL,
+     "rows of one name apart by input shapes, Python stack, thread, device, module or host",
+     tbp_stats_group_choices},
+    {"stack-depth", 0, TBP_OPT_NUMBER, AT(stack_depth), "N",
+     "innermost frames that tell stacks apart; 0: 5", NULL},
+    TBP_REPORT_CSV_OPTION,
+    TBP_REPORT_OPTIONS,
+    {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
+};
+#undef AT
+
+static const char *const stats_examples[] = {
+    "tbprof stats worker0.pt.trace.json",
+    "the 20 ops with most self time",
+    "tbprof stats logdir --group-by shape --sort-by cpu --limit 0",
+    "all ops by input shapes, largest total first",
+    "tbprof stats host.xplane.pb --json",
+    "every row for a program (docs/reports.md)",
+    NULL,
+};
+
+static int row_limit(uint32_t *out, const struct stats_values *v, struct tbp_error *err) {
+    enum { TEXT_ROWS = 20 };
+    uint64_t n;
+    *out = v->base.csv || v->base.common.json ? 0 : TEXT_ROWS;
+    if (!v->limit)
+        return TBP_OK;
+    if (!tbp_str_to_u64(tbp_str_c(v->limit), &n) || n > UINT32_MAX)
+        return tbp_fail(err, TBP_E_OPTION, "'limit' takes a number, not '%s'", v->limit);
+    *out = (uint32_t)n;
+    return TBP_OK;
+}
+
+static int run_stats(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
+                     struct tbp_error *err) {
+    enum { DEFAULT_DEPTH = 5 };
+    const struct stats_values *v = values;
+    struct tbp_report_request request = {.sort_by = v->sort_by,
+                                         .group_by = v->group_by,
+                                         .depth = v->stack_depth ? v->stack_depth : DEFAULT_DEPTH,
+                                         .is_ascending = v->ascending};
+    (void)n_args;
+    int status = row_limit(&request.limit, v, err);
+    return status ? status
+                  : tbp_run_report(cli, &tbp_report_stats, &v->base, args[0], &request, err);
+}
+
+const struct tbp_command tbp_command_stats = {
+    .name = "stats",
+    .args = "INPUT",
+    .help = "averages per op, as a table",
+    .about = "Prints one row per op (and kernel): times on host and device, own and with what is "
+             "nested in it,\nmemory, count, average, smallest, largest and standard deviation.\n"
+             "INPUT is a profile of any format, a run folder, a log directory or '-'. With "
+             "several hosts the rows are\nof all together.",
+    .examples = stats_examples,
+    .options = stats_options,
+    .values_size = sizeof(struct stats_values),
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_stats,
+};

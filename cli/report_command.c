@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From the values of a command to a report on standard output.
+ */
+#include "cli/report_command.h"
+
+#include "cli/run_session.h"
+#include "cli/warn_input.h"
+
+#include <unistd.h>
+
+static int choose_format(struct tbp_report_request *r, const struct tbp_cli *cli,
+                         const struct tbp_report_values *v, struct tbp_error *err) {
+    if (v->csv && v->common.json)
+        return tbp_fail(err, TBP_E_OPTION, "'csv' and 'json' exclude each other");
+    r->format = v->common.json ? TBP_REPORT_JSON : v->csv ? TBP_REPORT_CSV : TBP_REPORT_TEXT;
+    r->color = cli->color_out;
+    return TBP_OK;
+}
+
+static void tell_losses(const struct tbp_cli *cli, struct tbp_session *s,
+                        const struct tbp_report_request *r) {
+    for (uint32_t i = tbp_report_first_host(r); i < tbp_report_end_host(s, r); i++) {
+        const struct tbp_host *h = tbp_session_known_host(s, i);
+        if (h)
+            tbp_warn_input(cli, h->name, h->size_bytes, &h->ledger);
+    }
+}
+
+int tbp_run_report(struct tbp_cli *cli, const struct tbp_report *report,
+                   const struct tbp_report_values *v, const char *input,
+                   struct tbp_report_request *request, struct tbp_error *err) {
+    struct tbp_run run;
+    struct tbp_sink_fd out;
+    bool has_loss;
+    int status = choose_format(request, cli, v, err);
+    if (!status)
+        status = tbp_check_format(v->from, err);
+    if (!status)
+        status = tbp_find_one_run(&run, cli, input, v->run, &has_loss, err);
+    if (status)
+        return status;
+    struct tbp_run_loader loader = {&run, v->from, TBP_PLANES_ALL};
+    struct tbp_pool *pool = tbp_pool_new(0);
+    struct tbp_session *s = tbp_run_session(&loader, TBP_SEMANTICS_REPAIR, cli->arena, pool);
+    request->host = tbp_session_n_hosts(s) == 1 ? 0 : TBP_ALL_HOSTS;
+    status = v->host ? tbp_find_host(s, v->host, &request->host, err) : TBP_OK;
+    tbp_sink_fd_init(&out, STDOUT_FILENO);
+    if (!status)
+        status = report->write(s, request, &out.base, err);
+    if (!status)
+        tell_losses(cli, s, request);
+    tbp_session_free(s);
+    tbp_pool_free(pool);
+    return status;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a report is: a table or text for the console and for scripts, made from any input. Unlike a
+ * tool (a page of the Profile tab) it answers to nobody's contract but docs/reports.md. Adding one
+ * = a file with a `const struct tbp_report`, one line in reports.c.
+ *
+ * write streams the answer into the sink; it asks the session for hosts and tables and keeps
+ * nothing.
+ */
+#ifndef TBP_CONVERT_REPORT_REPORT_H
+#define TBP_CONVERT_REPORT_REPORT_H
+
+#include "convert/analyze/session.h"
+#include "convert/report/table_out.h"
+
+/* How the question was put; each report says in its file which members it looks at. */
+struct tbp_report_request {
+    uint32_t host; /* index, or TBP_ALL_HOSTS */
+    enum tbp_report_format format;
+    bool color;
+    uint32_t limit; /* rows shown; 0: all */
+    unsigned sort_by, group_by, depth;
+    bool is_ascending;
+};
+
+struct tbp_report {
+    const char *name; /* of the command */
+    const char *help; /* one line */
+    int (*write)(struct tbp_session *s, const struct tbp_report_request *r, struct tbp_sink *out,
+                 struct tbp_error *err);
+};
+
+extern const struct tbp_report tbp_report_stats;
+extern const struct tbp_report *const tbp_reports[]; /* reports.c: THE TABLE; NULL-terminated */
+
+/* Hosts from … to of a request. */
+static inline uint32_t tbp_report_first_host(const struct tbp_report_request *r) {
+    return r->host == TBP_ALL_HOSTS ? 0 : r->host;
+}
+static inline uint32_t tbp_report_end_host(const struct tbp_session *s,
+                                           const struct tbp_report_request *r) {
+    return r->host == TBP_ALL_HOSTS ? tbp_session_n_hosts(s) : r->host + 1;
+}
+
+#endif

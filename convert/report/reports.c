@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * THE TABLE of reports.
+ */
+#include "convert/report/report.h"
+
+const struct tbp_report *const tbp_reports[] = {
+    &tbp_report_stats,
+    NULL,
+};

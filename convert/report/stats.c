@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `tbprof stats`: averages per op, as PyTorch's key_averages().table() and the dumps of MXNet give
+ * them, from any input. Looks at host, format, color, limit, sort_by, group_by, depth,
+ * is_ascending.
+ */
+#include "convert/report/stats.h"
+
+#include "base/sort.h"
+#include "convert/report/op_averages.h"
+#include "convert/report/report.h"
+
+enum column {
+    COL_NAME,
+    COL_CATEGORY,
+    COL_GROUP,
+    COL_SIDE,
+    COL_SELF_SHARE,
+    COL_SELF_CPU,
+    COL_CPU_SHARE,
+    COL_CPU,
+    COL_SELF_DEVICE_SHARE,
+    COL_SELF_DEVICE,
+    COL_DEVICE,
+    COL_AVG,
+    COL_MIN,
+    COL_MAX,
+    COL_STDDEV,
+    COL_SELF_CPU_MEMORY,
+    COL_CPU_MEMORY,
+    COL_SELF_DEVICE_MEMORY,
+    COL_DEVICE_MEMORY,
+    COL_COUNT,
+    COLUMNS
+};
+
+static const struct tbp_column all_columns[COLUMNS] = {
+    [COL_NAME] = {"name", "Name", TBP_CELL_TEXT, false, true},
+    [COL_CATEGORY] = {"category", "Category", TBP_CELL_TEXT, true, false},
+    [COL_GROUP] = {"group", "Group", TBP_CELL_TEXT, false, true},
+    [COL_SIDE] = {"on", "On", TBP_CELL_TEXT, true, false},
+    [COL_SELF_SHARE] = {"self_cpu_share", "Self CPU %", TBP_CELL_SHARE, false, false},
+    [COL_SELF_CPU] = {"self_cpu_us", "Self CPU", TBP_CELL_TIME, false, false},
+    [COL_CPU_SHARE] = {"cpu_share", "CPU total %", TBP_CELL_SHARE, false, false},
+    [COL_CPU] = {"cpu_us", "CPU total", TBP_CELL_TIME, false, false},
+    [COL_SELF_DEVICE_SHARE] = {"self_device_share", "Self device %", TBP_CELL_SHARE, false, false},
+    [COL_SELF_DEVICE] = {"self_device_us", "Self device", TBP_CELL_TIME, false, false},
+    [COL_DEVICE] = {"device_us", "Device total", TBP_CELL_TIME, false, false},
+    [COL_AVG] = {"avg_us", "Avg", TBP_CELL_TIME, false, false},
+    [COL_MIN] = {"min_us", "Min", TBP_CELL_TIME, false, false},
+    [COL_MAX] = {"max_us", "Max", TBP_CELL_TIME, false, false},
+    [COL_STDDEV] = {"stddev_us", "Std dev", TBP_CELL_TIME, false, false},
+    [COL_SELF_CPU_MEMORY] = {"self_cpu_bytes", "Self CPU mem", TBP_CELL_BYTES, false, false},
+    [COL_CPU_MEMORY] = {"cpu_bytes", "CPU mem", TBP_CELL_BYTES, false, false},
+    [COL_SELF_DEVICE_MEMORY] = {"self_device_bytes", "Self device mem", TBP_CELL_BYTES, false,
+                                false},
+    [COL_DEVICE_MEMORY] = {"device_bytes", "Device mem", TBP_CELL_BYTES, false, false},
+    [COL_COUNT] = {"count", "Count", TBP_CELL_COUNT, false, false},
+};
+
+const char *const tbp_stats_sort_choices[] = {
+    "auto",          "self-cpu",
+    "cpu",           "self-device",
+    "device",        "avg",
+    "min",           "max",
+    "stddev",        "count",
+    "name",          "self-cpu-memory",
+    "cpu-memory",    "self-device-memory",
+    "device-memory", NULL,
+};
+static const enum column sort_columns[] = {
+    COL_SELF_CPU,      COL_SELF_CPU,
+    COL_CPU,           COL_SELF_DEVICE,
+    COL_DEVICE,        COL_AVG,
+    COL_MIN,           COL_MAX,
+    COL_STDDEV,        COL_COUNT,
+    COL_NAME,          COL_SELF_CPU_MEMORY,
+    COL_CPU_MEMORY,    COL_SELF_DEVICE_MEMORY,
+    COL_DEVICE_MEMORY,
+};
+
+/* In the order of enum tbp_average_group. */
+const char *const tbp_stats_group_choices[] = {"name",   "shape",  "stack", "thread",
+                                               "device", "module", "host",  NULL};
+static const char *const group_titles[] = {"Group",  "Input shapes", "Stack", "Thread",
+                                           "Device", "Module",       "Host"};
+
+struct stats {
+    struct tbp_averages averages;
+    uint32_t *order; /* rows as shown */
+    enum column sort;
+    bool is_ascending;
+    struct tbp_column columns[COLUMNS];
+};
+
+/* ---- cells ---- */
+
+static double share(int64_t part, int64_t whole) {
+    return whole ? (double)part / (double)whole : 0;
+}
+
+static struct tbp_cell host_cell(const struct tbp_average *r, int64_t v) {
+    return r->is_device ? (struct tbp_cell){.s = TBP_STR_NONE} : tbp_cell_i(v);
+}
+
+static struct tbp_cell time_cell(const struct stats *s, const struct tbp_average *r,
+                                 enum column c) {
+    const struct tbp_averages *a = &s->averages;
+    switch (c) {
+    case COL_SELF_CPU:
+        return host_cell(r, r->self_ps);
+    case COL_CPU:
+        return host_cell(r, r->total_ps);
+    case COL_SELF_DEVICE:
+        return tbp_cell_i(r->self_device_ps);
+    case COL_DEVICE:
+        return tbp_cell_i(r->total_device_ps);
+    case COL_SELF_SHARE:
+        return r->is_device ? host_cell(r, 0) : tbp_cell_d(share(r->self_ps, a->self_host_ps));
+    case COL_CPU_SHARE:
+        return r->is_device ? host_cell(r, 0) : tbp_cell_d(share(r->total_ps, a->self_host_ps));
+    case COL_SELF_DEVICE_SHARE:
+        return tbp_cell_d(share(r->self_device_ps, a->device_ps));
+    case COL_AVG:
+        return tbp_cell_i(r->count ? r->total_ps / (int64_t)r->count : 0);
+    case COL_MIN:
+        return tbp_cell_i((int64_t)r->min_ps);
+    case COL_MAX:
+        return tbp_cell_i((int64_t)r->max_ps);
+    default:
+        return tbp_cell_i((int64_t)tbp_average_stddev_ps(r));
+    }
+}
+
+static struct tbp_cell row_cell(const struct stats *s, const struct tbp_average *r, enum column c) {
+    bool has_memory = s->averages.has_memory && !r->is_device;
+    switch (c) {
+    case COL_NAME:
+        return tbp_cell_text(r->name);
+    case COL_CATEGORY:
+        return tbp_cell_text(r->category);
+    case COL_GROUP:
+        return tbp_cell_text(r->group);
+    case COL_SIDE:
+        return tbp_cell_text(r->is_device ? TBP_STR("device") : TBP_STR("host"));
+    case COL_SELF_CPU_MEMORY:
+        return (struct tbp_cell){.is_known = has_memory, .i = r->self_host_bytes};
+    case COL_CPU_MEMORY:
+        return (struct tbp_cell){.is_known = has_memory, .i = r->host_bytes};
+    case COL_SELF_DEVICE_MEMORY:
+        return (struct tbp_cell){.is_known = has_memory, .i = r->self_device_bytes};
+    case COL_DEVICE_MEMORY:
+        return (struct tbp_cell){.is_known = has_memory, .i = r->device_bytes};
+    case COL_COUNT:
+        return tbp_cell_i((int64_t)r->count);
+    default:
+        return time_cell(s, r, c);
+    }
+}
+
+static void cell(const void *ctx, size_t row, size_t column, struct tbp_cell *out) {
+    const struct stats *s = ctx;
+    *out = row_cell(s, &s->averages.rows.at[s->order[row]], (enum column)column);
+}
+
+/* ---- order ---- */
+
+static int compare_names(const struct tbp_average *a, const struct tbp_average *b) {
+    int d = tbp_str_cmp(a->name, b->name);
+    if (!d)
+        d = tbp_str_cmp(a->category, b->category);
+    if (!d)
+        d = (int)a->is_device - (int)b->is_device;
+    return d ? d : tbp_str_cmp(a->group, b->group);
+}
+
+static int64_t sort_value(const struct stats *s, const struct tbp_average *r) {
+    if (s->sort == COL_CPU || s->sort == COL_SELF_CPU) /* host and device rows in one order */
+        return r->is_device ? INT64_MIN : s->sort == COL_CPU ? r->total_ps : r->self_ps;
+    return row_cell(s, r, s->sort).i;
+}
+
+/* Largest first, unless it is the other way round; ties by name. */
+static int by_value(const void *a, const void *b, void *ctx) {
+    const struct stats *s = ctx;
+    const struct tbp_average *x = &s->averages.rows.at[*(const uint32_t *)a];
+    const struct tbp_average *y = &s->averages.rows.at[*(const uint32_t *)b];
+    if (s->sort == COL_NAME)
+        return compare_names(x, y);
+    int64_t u = sort_value(s, x), v = sort_value(s, y);
+    int d = s->is_ascending ? (u > v) - (u < v) : (u < v) - (u > v);
+    return d ? d : compare_names(x, y);
+}
+
+static void sort_rows(struct stats *s, const struct tbp_report_request *r,
+                      struct tbp_arena *arena) {
+    const struct tbp_averages *a = &s->averages;
+    s->is_ascending = r->is_ascending;
+    s->sort = sort_columns[r->sort_by];
+    if (r->sort_by == 0 && a->device_ps)
+        s->sort = COL_SELF_DEVICE;
+    s->order = TBP_NEW_N(arena, uint32_t, a->rows.n + 1);
+    for (size_t i = 0; i < a->rows.n; i++)
+        s->order[i] = (uint32_t)i;
+    tbp_sort(s->order, a->rows.n, sizeof *s->order, by_value, s);
+}
+
+/* ---- output ---- */
+
+static const char *sort_name(const struct stats *s) {
+    size_t i = 1;
+    while (sort_columns[i] != s->sort)
+        i++;
+    return tbp_stats_sort_choices[i];
+}
+
+static void choose_columns(struct stats *s, const struct tbp_report_request *r) {
+    static const enum column of_device[] = {COL_SELF_DEVICE_SHARE, COL_SELF_DEVICE, COL_DEVICE};
+    static const enum column of_memory[] = {COL_SELF_CPU_MEMORY, COL_CPU_MEMORY,
+                                            COL_SELF_DEVICE_MEMORY, COL_DEVICE_MEMORY};
+    const struct tbp_averages *a = &s->averages;
+    memcpy(s->columns, all_columns, sizeof all_columns);
+    s->columns[COL_GROUP].title = group_titles[r->group_by];
+    s->columns[COL_GROUP].is_hidden = r->group_by == TBP_GROUP_NAME;
+    for (size_t i = 0; i < sizeof of_device / sizeof *of_device; i++)
+        s->columns[of_device[i]].is_hidden = a->device_ps == 0;
+    for (size_t i = 0; i < sizeof of_memory / sizeof *of_memory; i++)
+        s->columns[of_memory[i]].is_hidden = !(i < 2 ? a->has_memory : a->has_device_memory);
+}
+
+static void put_time(struct tbp_json *j, const char *key, int64_t ps) {
+    char text[TBP_VALUE_MAX];
+    tbp_json_printf(j, ",\"%s\":", key);
+    tbp_json_raw(j, text, tbp_us_text(text, ps));
+}
+
+static void put_json(struct tbp_json *j, struct tbp_session *session, const struct stats *s,
+                     const struct tbp_report_request *r, const struct tbp_table *t) {
+    tbp_json_lit(j, "{\"schema\":\"tbprof.stats/1\",\"hosts\":[");
+    for (uint32_t i = tbp_report_first_host(r); i < tbp_report_end_host(session, r); i++) {
+        tbp_json_lit(j, i > tbp_report_first_host(r) ? "," : "");
+        tbp_json_str(j, tbp_session_host_name(session, i), TBP_JSON_GVIZ);
+    }
+    tbp_json_printf(j, "],\"group_by\":\"%s\",\"sort_by\":\"%s\",\"ascending\":%s",
+                    tbp_stats_group_choices[r->group_by], sort_name(s),
+                    s->is_ascending ? "true" : "false");
+    tbp_json_printf(j, ",\"rows_total\":%zu,\"rows_shown\":%zu", s->averages.rows.n, t->n_rows);
+    put_time(j, "window_us", (int64_t)s->averages.window_ps);
+    put_time(j, "self_cpu_us", s->averages.self_host_ps);
+    put_time(j, "device_us", s->averages.device_ps);
+    tbp_json_lit(j, ",\"rows\":");
+    tbp_table_json(j, t);
+    tbp_json_lit(j, "}\n");
+}
+
+static void put_text(struct tbp_json *j, const struct stats *s, const struct tbp_table *t,
+                     bool color) {
+    char text[TBP_VALUE_MAX];
+    tbp_table_text(j, t, color);
+    tbp_json_lit(j, "\nSelf CPU time total: ");
+    tbp_json_raw(j, text, tbp_time_text(text, s->averages.self_host_ps));
+    if (s->averages.device_ps) {
+        tbp_json_lit(j, "\nDevice time total: ");
+        tbp_json_raw(j, text, tbp_time_text(text, s->averages.device_ps));
+    }
+    tbp_json_char(j, '\n');
+    if (t->n_rows < s->averages.rows.n)
+        tbp_json_printf(j, "%zu of %zu rows by %s; --limit 0 shows all\n", t->n_rows,
+                        s->averages.rows.n, sort_name(s));
+}
+
+static int put(struct tbp_session *session, struct stats *s, const struct tbp_report_request *r,
+               struct tbp_sink *out, struct tbp_arena *arena, struct tbp_error *err) {
+    struct tbp_json *j = TBP_NEW(arena, struct tbp_json);
+    size_t n = s->averages.rows.n;
+    choose_columns(s, r);
+    struct tbp_table t = {.columns = s->columns,
+                          .n_columns = COLUMNS,
+                          .n_rows = r->limit && r->limit < n ? r->limit : n,
+                          .cell = cell,
+                          .ctx = s};
+    tbp_json_init(j, out);
+    if (r->format == TBP_REPORT_JSON)
+        put_json(j, session, s, r, &t);
+    else if (r->format == TBP_REPORT_CSV)
+        tbp_table_csv(j, &t);
+    else
+        put_text(j, s, &t, r->color);
+    return tbp_json_finish(j, err);
+}
+
+static int write(struct tbp_session *session, const struct tbp_report_request *r,
+                 struct tbp_sink *out, struct tbp_error *err) {
+    struct stats s = {0};
+    struct tbp_arena arena;
+    int status = TBP_OK;
+    tbp_arena_init(&arena);
+    for (uint32_t i = tbp_report_first_host(r); i < tbp_report_end_host(session, r); i++) {
+        const struct tbp_host *h = tbp_session_raw_host(session, i, err);
+        if (!h) {
+            status = err->code;
+            break;
+        }
+        tbp_averages_add_host(&s.averages, h, tbp_session_host_name(session, i),
+                              (enum tbp_average_group)r->group_by, r->depth, &arena);
+        tbp_session_release_events(session, i);
+    }
+    if (!status) {
+        sort_rows(&s, r, &arena);
+        status = put(session, &s, r, out, &arena, err);
+    }
+    tbp_averages_release(&s.averages);
+    tbp_arena_release(&arena);
+    return status;
+}
+
+const struct tbp_report tbp_report_stats = {
+    .name = "stats",
+    .help = "averages per op: times of host and device, memory, count, spread",
+    .write = write,
+};
