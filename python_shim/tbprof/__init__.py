@@ -8,9 +8,9 @@
             with tbprof.StepTrace("train", step_num=step):
                 train(batch)
 
-Whoever comes from another profiler finds its names in tbprof.keras, tbprof.tf, tbprof.jax and tbprof.torch. Nothing
-here imports a framework, and importing the package alone does not load the capture runtime: TensorBoard imports it
-too (tbprof.loader), and records nothing.
+Whoever comes from another profiler finds its names in tbprof.keras, tbprof.tf, tbprof.jax, tbprof.torch,
+tbprof.mxnet, tbprof.cntk and tbprof.mindspore. Nothing here imports a framework, and importing the package alone does
+not load the capture runtime: TensorBoard imports it too (tbprof.loader), and records nothing.
 """
 import importlib
 
@@ -26,7 +26,7 @@ _PLACES = {
     "torch": ("profile", "schedule", "record_function", "tensorboard_trace_handler"),
 }
 _HOMES = {name: home for home, names in _PLACES.items() for name in names}
-_STYLES = ("keras", "tf", "jax", "torch", "data", "errors", "client", "server")
+_STYLES = ("keras", "tf", "jax", "torch", "mxnet", "cntk", "mindspore", "data", "errors", "client", "server")
 __all__ = sorted(_HOMES) + sorted(_STYLES)
 
 

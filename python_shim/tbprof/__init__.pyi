@@ -3,8 +3,8 @@ from os import PathLike
 from typing import Any, Callable, Dict, Mapping, Optional, Sequence, TypeVar, Union, overload
 
 from tbprof import (
-    client as client, data as data, errors as errors, jax as jax, keras as keras, server as server, tf as tf,
-    torch as torch)
+    client as client, cntk as cntk, data as data, errors as errors, jax as jax, keras as keras, mindspore as mindspore,
+    mxnet as mxnet, server as server, tf as tf, torch as torch)
 from tbprof._tbprof import (
     Scope as Scope, StepTrace as StepTrace, Trace as Trace, activity_end as activity_end,
     activity_start as activity_start, annotation_pop as annotation_pop, annotation_push as annotation_push,

@@ -54,14 +54,14 @@ def _field(number, value):
     return _varint_bytes(number << 3 | 2) + _varint_bytes(len(value)) + bytes(value)
 
 
-def _name_of(plane):
+def name_of(plane):
     return next((bytes(value) for number, value, _ in fields(plane) if number == PLANE_NAME), b"")
 
 
 def start_time_ns(space):
     """When the session began, since 1970; None if the file does not say."""
     for number, plane, _ in fields(space):
-        if number != PLANES or _name_of(plane) != ENVIRONMENT:
+        if number != PLANES or name_of(plane) != ENVIRONMENT:
             continue
         names, stats = {}, {}
         for part, value, _ in fields(plane):
@@ -99,6 +99,6 @@ def beside(theirs, ours):
     shift_ns = begins[1] - begins[0] if None not in begins else 0
     out = [bytes(theirs)]
     for number, value, _ in fields(ours):
-        if number == PLANES and _name_of(value) == HOST:
+        if number == PLANES and name_of(value) == HOST:
             out.append(_field(PLANES, _moved_plane(value, HOST + b" tbprof", shift_ns)))
     return b"".join(out)
