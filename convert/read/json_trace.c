@@ -342,6 +342,29 @@ uint64_t tbp_json_trace_duration(struct tbp_json_trace *jt, const struct tbp_jso
     return (uint64_t)ns * 1000u + ps;
 }
 
+void tbp_json_trace_series(struct tbp_json_trace *jt, const struct tbp_json_event *e) {
+    for (size_t i = 0; i < e->n_args; i++) {
+        struct tbp_json_value key = {TBP_JSON_STRING, e->args[i].key, e->args[i].key_is_plain};
+        double v;
+        if (tbp_str_to_double(e->args[i].value.text, &v))
+            tbp_trace_stat_double(&jt->trace, TBP_TRACE_OWN,
+                                  key.text.n ? tbp_json_trace_intern(jt, &key)
+                                             : tbp_trace_text(&jt->trace, TBP_STR("value")),
+                                  v);
+    }
+}
+
+void tbp_json_trace_refuse(struct tbp_json_trace *jt, const struct tbp_json_event *e,
+                           enum tbp_ledger_key why) {
+    struct tbp_ledger *l = &jt->host->ledger;
+    l->events_read++;
+    if (why == TBP_LEDGER_NO_TIME)
+        l->events_quarantined++;
+    else
+        l->events_dropped++;
+    tbp_ledger_count(l, why, 1, e->offset);
+}
+
 const struct tbp_json_value *tbp_json_trace_arg(const struct tbp_json_event *e, const char *key) {
     size_t n = strlen(key);
     for (size_t i = 0; i < e->n_args; i++)

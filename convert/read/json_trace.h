@@ -78,6 +78,11 @@ bool tbp_json_trace_id(struct tbp_json_trace *jt, const struct tbp_json_value *v
 bool tbp_json_trace_time(const struct tbp_json_value *v, int64_t *ns, unsigned *ps);
 /* Duration in picoseconds; none or a negative one is 0 and counted. */
 uint64_t tbp_json_trace_duration(struct tbp_json_trace *jt, const struct tbp_json_event *e);
+/* Each number among the arguments, as a stat of the event added next: a counter. */
+void tbp_json_trace_series(struct tbp_json_trace *jt, const struct tbp_json_event *e);
+/* Counts an event as read and not taken: without a time (quarantined), or not shown (dropped). */
+void tbp_json_trace_refuse(struct tbp_json_trace *jt, const struct tbp_json_event *e,
+                           enum tbp_ledger_key why);
 /* First argument of this name, or NULL. */
 const struct tbp_json_value *tbp_json_trace_arg(const struct tbp_json_event *e, const char *key);
 

@@ -5,34 +5,18 @@
  * named like planes ("/device:GPU:0", "/host:CPU") become these planes. Source: reference
  * trace_kernel_memory_import F.2, F.7.
  */
-#include "convert/read/json_trace.h"
+#include "convert/read/process_names.h"
 #include "convert/read/read_kineto.h"
 
 #include <stdio.h>
 
-struct process {
-    int64_t id;
-    struct tbp_str name;
-};
-
 struct chrome {
     struct tbp_json_trace *jt;
-    TBP_VEC(struct process) processes;
-    struct tbp_idmap by_id; /* process id -> index */
+    struct tbp_process_names processes;
     TBP_VEC(char) text;
 };
 
 /* ---- processes and threads ---- */
-
-static struct process *process_of(struct chrome *c, int64_t id) {
-    bool is_new;
-    uint32_t *at = tbp_idmap_put(&c->by_id, (uint64_t)id, &is_new);
-    if (is_new) {
-        *at = (uint32_t)c->processes.n;
-        *tbp_vec_push(&c->processes) = (struct process){id, TBP_STR_NONE};
-    }
-    return &c->processes.at[*at];
-}
 
 static uint32_t thread_of(struct chrome *c, const struct tbp_json_event *e) {
     int64_t pid, tid;
@@ -48,18 +32,10 @@ static uint32_t thread_of(struct chrome *c, const struct tbp_json_event *e) {
 
 static void read_metadata(struct chrome *c, const struct tbp_json_event *e) {
     const struct tbp_json_value *name = tbp_json_trace_arg(e, "name");
-    int64_t pid;
-    bool is_text;
-    if (!name)
-        return;
-    struct tbp_str s = tbp_json_trace_text(c->jt, name);
-    if (tbp_str_is(e->name.text, "thread_name")) {
-        tbp_trace_track_name(&c->jt->trace, thread_of(c, e), s);
-    } else if (tbp_str_is(e->name.text, "process_name")) {
-        s = tbp_arena_str(&c->jt->host->arena, s);
-        tbp_json_trace_id(c->jt, &e->pid, &pid, &is_text);
-        process_of(c, pid)->name = s;
-    }
+    if (name && tbp_str_is(e->name.text, "thread_name"))
+        tbp_trace_track_name(&c->jt->trace, thread_of(c, e), tbp_json_trace_text(c->jt, name));
+    else
+        tbp_process_names_read(&c->processes, c->jt, e);
 }
 
 /* ---- asynchronous events ---- */
@@ -127,24 +103,6 @@ static void add_args(struct chrome *c, const struct tbp_json_event *e) {
     }
 }
 
-static uint32_t counter_track(struct chrome *c) {
-    struct tbp_trace *t = &c->jt->trace;
-    return tbp_trace_line(t, tbp_trace_plane(t, TBP_STR("/device:CUSTOM:Counters")),
-                          TBP_STR("_counters_"));
-}
-
-static void add_series(struct chrome *c, const struct tbp_json_event *e) {
-    for (size_t i = 0; i < e->n_args; i++) {
-        struct tbp_json_value key = {TBP_JSON_STRING, e->args[i].key, e->args[i].key_is_plain};
-        double v;
-        if (tbp_str_to_double(e->args[i].value.text, &v))
-            tbp_trace_stat_double(&c->jt->trace, TBP_TRACE_OWN,
-                                  key.text.n ? tbp_json_trace_intern(c->jt, &key)
-                                             : tbp_trace_text(&c->jt->trace, TBP_STR("value")),
-                                  v);
-    }
-}
-
 enum phase {
     PHASE_UNKNOWN,
     PHASE_EVENT,
@@ -191,15 +149,13 @@ static void add_event(struct chrome *c, const struct tbp_json_event *e, enum pha
     struct tbp_json_trace *jt = c->jt;
     struct tbp_trace_event out = {0};
     if (!tbp_json_trace_time(&e->ts, &out.start_ns, &out.start_ps)) {
-        jt->host->ledger.events_read++;
-        jt->host->ledger.events_quarantined++;
-        tbp_ledger_count(&jt->host->ledger, TBP_LEDGER_NO_TIME, 1, e->offset);
+        tbp_json_trace_refuse(jt, e, TBP_LEDGER_NO_TIME);
         return;
     }
     bool is_async =
         phase == PHASE_ASYNC_BEGIN || phase == PHASE_ASYNC_END || phase == PHASE_ASYNC_MARK;
     out.track = is_async                 ? async_track(c, e)
-                : phase == PHASE_COUNTER ? counter_track(c)
+                : phase == PHASE_COUNTER ? tbp_trace_counters(&jt->trace)
                                          : thread_of(c, e);
     out.name = name_of(c, e);
     if (e->ph == 'X')
@@ -209,7 +165,7 @@ static void add_event(struct chrome *c, const struct tbp_json_event *e, enum pha
     if (phase == PHASE_END || phase == PHASE_ASYNC_END)
         out.flags = TBP_TRACE_END;
     if (phase == PHASE_COUNTER)
-        add_series(c, e);
+        tbp_json_trace_series(jt, e);
     else if (!(out.flags & TBP_TRACE_END))
         add_args(c, e);
     tbp_trace_add(&jt->trace, &out);
@@ -226,9 +182,7 @@ static void read_event(struct tbp_json_trace *jt, const struct tbp_json_event *e
         l->events_read++;
         l->events_merged++;
     } else if (phase == PHASE_UNKNOWN) {
-        l->events_read++;
-        l->events_dropped++;
-        tbp_ledger_count(l, TBP_LEDGER_NOT_SHOWN, 1, e->offset);
+        tbp_json_trace_refuse(jt, e, TBP_LEDGER_NOT_SHOWN);
     } else {
         add_event(c, e, phase);
     }
@@ -295,12 +249,10 @@ static void place_threads(struct chrome *c) {
     struct tbp_trace *t = &c->jt->trace;
     bool has_streams = false;
     for (size_t i = 0; i < t->tracks.n; i++) {
-        uint32_t index = t->tracks.at[i].kind == TBP_TRACK_THREAD
-                             ? tbp_idmap_get(&c->by_id, (uint64_t)t->tracks.at[i].sort)
-                             : TBP_MAP_NONE;
-        if (index == TBP_MAP_NONE)
+        struct tbp_str name;
+        if (t->tracks.at[i].kind != TBP_TRACK_THREAD ||
+            !tbp_process_names_get(&c->processes, t->tracks.at[i].sort, &name))
             continue;
-        struct tbp_str name = c->processes.at[index].name;
         int64_t stream = timeline_stream(name);
         if (stream >= 0) {
             place_stream(c, i, name, stream);
@@ -334,8 +286,7 @@ static int read_chrome(struct tbp_host *host, struct tbp_pool *pool, struct tbp_
         return tbp_kineto_read(host, err); /* its marks stand far behind the beginning */
     struct chrome c = {0};
     int status = tbp_json_trace_read(host, &dialect, &c, err);
-    tbp_vec_release(&c.processes);
-    tbp_idmap_release(&c.by_id);
+    tbp_process_names_release(&c.processes);
     tbp_vec_release(&c.text);
     return status;
 }

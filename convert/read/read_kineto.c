@@ -466,22 +466,6 @@ static void read_metadata(struct kineto *k, const struct tbp_json_event *e) {
         tbp_trace_track_name(&k->jt->trace, thread_of(k, e), tbp_json_trace_text(k->jt, name));
 }
 
-/* Each number among the arguments is a series of its own. */
-static void read_counter(struct kineto *k, const struct tbp_json_event *e,
-                         struct tbp_trace_event *out) {
-    struct tbp_trace *t = &k->jt->trace;
-    out->track = tbp_trace_line(t, tbp_trace_plane(t, TBP_STR("/device:CUSTOM:Counters")),
-                                TBP_STR("_counters_"));
-    for (size_t i = 0; i < e->n_args; i++) {
-        double v;
-        if (tbp_str_to_double(e->args[i].value.text, &v)) {
-            struct tbp_str key = e->args[i].key.n ? e->args[i].key : TBP_STR("value");
-            tbp_trace_stat_double(t, TBP_TRACE_OWN, tbp_trace_text(t, key), v);
-        }
-    }
-    tbp_trace_add(t, out);
-}
-
 static void count_aside(struct kineto *k, uint64_t *sum) {
     k->jt->host->ledger.events_read++;
     ++*sum;
@@ -502,8 +486,7 @@ static void read_event(struct tbp_json_trace *jt, const struct tbp_json_event *e
         return;
     }
     if (!tbp_json_trace_time(&e->ts, &out.start_ns, &out.start_ps)) {
-        count_aside(k, &l->events_quarantined);
-        tbp_ledger_count(l, TBP_LEDGER_NO_TIME, 1, e->offset);
+        tbp_json_trace_refuse(jt, e, TBP_LEDGER_NO_TIME);
         return;
     }
     enum kind kind = kind_of(k, e);
@@ -514,7 +497,9 @@ static void read_event(struct tbp_json_trace *jt, const struct tbp_json_event *e
     }
     out.name = kind == KIND_MEMCPY ? 0 : tbp_json_trace_intern(jt, &e->name);
     if (e->ph == 'C') {
-        read_counter(k, e, &out);
+        out.track = tbp_trace_counters(&jt->trace);
+        tbp_json_trace_series(jt, e);
+        tbp_trace_add(&jt->trace, &out);
         return;
     }
     if (e->ph == 'X')
@@ -634,12 +619,10 @@ static void describe_devices(struct kineto *k) {
 }
 
 static void finish(struct tbp_json_trace *jt) {
-    const int64_t year_2001_ns = 1000000000000000000;
     struct kineto *k = jt->ctx;
     k->jt = jt;
     describe_devices(k);
-    for (size_t i = 0; i < jt->trace.rows.n && !jt->trace.has_wall_clock; i++)
-        jt->trace.has_wall_clock = jt->trace.rows.at[i].start_ns > year_2001_ns;
+    tbp_trace_find_wall_clock(&jt->trace);
 }
 
 /* The keys are texts before the first event, so that they need no look-up. */

@@ -24,8 +24,11 @@ extern const struct tbp_reader *const tbp_readers[]; /* readers.c: THE TABLE; NU
 extern const struct tbp_reader tbp_reader_xplane;
 extern const struct tbp_reader tbp_reader_spool;
 extern const struct tbp_reader tbp_reader_kineto;
+extern const struct tbp_reader tbp_reader_mxnet;
 extern const struct tbp_reader tbp_reader_chrome;
 
+/* The reader for these bytes, chosen by content; NULL if none knows them. */
+const struct tbp_reader *tbp_reader_of(const struct tbp_input *in);
 /* Opens path, detects the format (or takes `from` if not NULL) and reads it into host, which it
  * initialises. On failure the host is released. */
 int tbp_read_host(struct tbp_host *host, const char *path, struct tbp_str host_name,

@@ -7,7 +7,8 @@
 #include <string.h>
 
 const struct tbp_reader *const tbp_readers[] = {
-    &tbp_reader_xplane, &tbp_reader_spool, &tbp_reader_kineto, &tbp_reader_chrome, NULL,
+    &tbp_reader_xplane, &tbp_reader_spool,  &tbp_reader_kineto,
+    &tbp_reader_mxnet,  &tbp_reader_chrome, NULL,
 };
 
 enum { PROBE_BYTES = 1 << 16 };
@@ -19,7 +20,7 @@ static const struct tbp_reader *by_name(const char *name) {
     return NULL;
 }
 
-static const struct tbp_reader *by_content(const struct tbp_input *in) {
+const struct tbp_reader *tbp_reader_of(const struct tbp_input *in) {
     const struct tbp_reader *best = NULL;
     int best_score = 0;
     for (size_t i = 0; tbp_readers[i]; i++) {
@@ -35,7 +36,7 @@ static const struct tbp_reader *by_content(const struct tbp_input *in) {
 
 static int read_opened(struct tbp_host *host, const char *path, const char *from,
                        struct tbp_pool *pool, struct tbp_error *err) {
-    const struct tbp_reader *reader = from ? by_name(from) : by_content(&host->input);
+    const struct tbp_reader *reader = from ? by_name(from) : tbp_reader_of(&host->input);
     if (!reader && from)
         return tbp_fail(err, TBP_E_USAGE, "unknown format '%s' (see `tbprof tools`)", from);
     if (!reader)

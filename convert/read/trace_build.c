@@ -153,6 +153,11 @@ uint32_t tbp_trace_line(struct tbp_trace *t, uint32_t plane, struct tbp_str name
     return *tbp_vec_push(&t->of_named) = add_track(t, track);
 }
 
+uint32_t tbp_trace_counters(struct tbp_trace *t) {
+    return tbp_trace_line(t, tbp_trace_plane(t, TBP_STR("/device:CUSTOM:Counters")),
+                          TBP_STR("_counters_"));
+}
+
 void tbp_trace_track_name(struct tbp_trace *t, uint32_t track, struct tbp_str name) {
     if (track != TBP_NO_TRACK)
         t->tracks.at[track].name = tbp_arena_str(&t->host->arena, name);
@@ -267,6 +272,12 @@ void tbp_trace_memory(struct tbp_trace *t, const struct tbp_trace_memory_event *
                                                           .reserved = e->reserved,
                                                           .allocator = e->allocator};
     *tbp_vec_push(&t->rows) = row;
+}
+
+void tbp_trace_find_wall_clock(struct tbp_trace *t) {
+    const int64_t year_2001_ns = 1000000000000000000;
+    for (size_t i = 0; i < t->rows.n && !t->has_wall_clock; i++)
+        t->has_wall_clock = t->rows.at[i].start_ns > year_2001_ns;
 }
 
 void tbp_trace_finish(struct tbp_trace *t) {

@@ -153,6 +153,8 @@ uint32_t tbp_trace_thread(struct tbp_trace *t, int64_t process, int64_t thread);
 uint32_t tbp_trace_stream(struct tbp_trace *t, uint32_t device, int64_t stream);
 /* Any other line, known by plane and name. */
 uint32_t tbp_trace_line(struct tbp_trace *t, uint32_t plane, struct tbp_str name);
+/* The line of counters: events whose stats are series of numbers. */
+uint32_t tbp_trace_counters(struct tbp_trace *t);
 void tbp_trace_track_name(struct tbp_trace *t, uint32_t track, struct tbp_str name);
 
 /* Stats of the event added next. */
@@ -165,6 +167,8 @@ uint32_t tbp_trace_take_shared(struct tbp_trace *t);
 void tbp_trace_add(struct tbp_trace *t, const struct tbp_trace_event *e);
 void tbp_trace_memory(struct tbp_trace *t, const struct tbp_trace_memory_event *e);
 
+/* Times beyond the year 2001 are those of a wall clock. */
+void tbp_trace_find_wall_clock(struct tbp_trace *t);
 void tbp_trace_finish(struct tbp_trace *t);
 
 /* ---- parts of finish, each in a file of its own ---- */

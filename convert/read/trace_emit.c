@@ -132,7 +132,9 @@ static void put_links(struct emitting *e, const struct tbp_trace_row *row) {
     enum { OF_STEPS = 1 };
     const struct tbp_trace *t = e->t;
     uint32_t op;
-    if (row->link && row->flags & (TBP_TRACE_LAUNCH | TBP_TRACE_DEVICE))
+    /* steps count no device event without a correlation id: 0, which no launch has */
+    bool is_lone = row->flags & TBP_TRACE_DEVICE && row->flags & TBP_TRACE_INSIDE;
+    if (is_lone || (row->link && row->flags & (TBP_TRACE_LAUNCH | TBP_TRACE_DEVICE)))
         put_made(e, KEY_CORRELATION, row->link);
     if (row->flags & TBP_TRACE_DEVICE && row->link &&
         (op = tbp_idmap_get(&t->op_of_link, row->link)) != TBP_MAP_NONE)
@@ -417,7 +419,22 @@ static void emit_plane(struct emitting *e, uint32_t plane, struct tbp_plane *p, 
 
 /* ---- texts ---- */
 
-/* `aten::mm` as `aten/mm:mm`: what the parser of op names takes for an op of type `mm`. */
+/* What the parser of op names takes for a type behind a colon: of TensorFlow's or of JAX's kind. */
+static bool is_type(const char *name, const char *type, size_t n) {
+    bool has_upper = false, has_other = false;
+    if (n == 0)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        has_upper |= type[i] >= 'A' && type[i] <= 'Z';
+        has_other |= type[i] == '.' || type[i] == '>' || type[i] == '-';
+    }
+    bool begins_high = type[0] == '_' || (type[0] >= 'A' && type[0] <= 'Z');
+    bool begins_low = type[0] == '_' || (type[0] >= 'a' && type[0] <= 'z');
+    return !has_other && ((begins_high && *name != '_') || (begins_low && !has_upper));
+}
+
+/* `aten::mm` as `aten/mm:mm`: what the parser of op names takes for an op of type `mm`. Without a
+ * type behind the colon the parser takes the last part of the name. */
 static uint32_t op_text(struct tbp_trace *t, struct tbp_str name) {
     TBP_VEC(char) s = {0};
     size_t type = 0;
@@ -432,7 +449,7 @@ static uint32_t op_text(struct tbp_trace *t, struct tbp_str name) {
             type = s.n;
     }
     type = type < s.n ? type : 0;
-    size_t n = s.n;
+    size_t n = is_type(s.at, s.at + type, s.n - type) ? s.n : 0;
     *tbp_vec_push(&s) = ':';
     for (size_t i = type; i < n; i++) {
         char c = s.at[i];

@@ -28,7 +28,8 @@ static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool 
         memcpy(copy, s->data, s->size);
     out->input = (struct tbp_input){.data = copy, .size = s->size};
     out->size_bytes = s->size;
-    int status = tbp_reader_xplane.read(out, pool, err);
+    const struct tbp_reader *reader = tbp_reader_of(&out->input);
+    int status = (reader ? reader : &tbp_reader_xplane)->read(out, pool, err);
     if (status)
         tbp_host_release(out);
     return status;
