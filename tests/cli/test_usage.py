@@ -110,6 +110,7 @@ class Usage(Case):
         os.makedirs(self.path("in", "folder"))
         open(self.path("in", "a file.pb"), "w").close()
         everything = ["a file.pb", "folder"]
+        readers = [f["name"] for f in json.loads(self.expect(0, "tools", "--json").stdout)["readers"]]
         for words, wanted in ((("con",), ["convert"]), (("convert", "--sem"), ["--semantics"]),
                               (("convert", "--semantics", ""), ["repair", "official", "tf"]),
                               (("convert", "--semantics", "=", "o"), ["official"]),
@@ -119,7 +120,7 @@ class Usage(Case):
                               (("convert", "--tools", "ker"), ["kernel_stats"]),
                               (("convert", "--tools", "overview_page,ker"), ["overview_page,kernel_stats"]),
                               (("convert", "-j", ""), []), (("convert", "--run", ""), []),
-                              (("info", "--from", ""), ["chrome", "kineto", "spool", "xplane"]), (("tool", "over"), ["overview_page"]),
+                              (("info", "--from", ""), readers), (("tool", "over"), ["overview_page"]),
                               (("tool", "overview_page", ""), everything), (("tools", ""), []),
                               (("tool", "trace_viewer@", "x", "-O", "start"), ["start_time_ms="]),
                               (("tool", "trace_viewer", "@", "x", "--param", "search_m"), ["search_metadata="]),
