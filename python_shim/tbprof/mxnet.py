@@ -78,13 +78,14 @@ def _checked(settings):
 
 
 class _Profiler:
-    """The one there is. What is recorded between set_state("run") and the last dump goes into profile.json."""
+    """The one there is. What is recorded until the last dump goes into profile.json, also what was before the first
+    set_state, as far as there is room: it is `paused` alone that keeps events out, and at first nothing is."""
 
     def __init__(self):
         self.lock = threading.RLock()
         self.settings = dict(_DEFAULTS)
         self.stats = None                # an Aggregate with aggregate_stats
-        self.is_running = self.has_output = self.paused = self.owns_session = False
+        self.is_running = self.was_run = self.has_output = self.paused = self.owns_session = False
         self.file, self.pending, self.runs_read, self.last_write = None, [], set(), time.monotonic()
 
     # ---- settings and states ----
@@ -104,7 +105,7 @@ class _Profiler:
         with self.lock:
             if run:
                 self._start_session()
-                self.has_output, self.paused = True, False
+                self.was_run = self.has_output = True
             self.is_running = run
             self.pause(not run)
 
@@ -128,7 +129,7 @@ class _Profiler:
 
     def adopt_session(self):
         """That which MXNET_PROFILER_AUTOSTART=1 has started."""
-        self.is_running = self.has_output = True
+        self.is_running = self.was_run = self.has_output = True
         if _core.is_active(0):
             self.owns_session = True
         else:
@@ -167,6 +168,8 @@ class _Profiler:
 
     def _take(self, event):
         if not self.has_output:
+            if not self.was_run and len(self.pending) < _BUFFERED:
+                self.pending.append(event)
             return
         self.pending.append(event)
         is_due = self.settings["continuous_dump"] and time.monotonic() - self.last_write > self.settings["dump_period"]

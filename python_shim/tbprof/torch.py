@@ -10,8 +10,9 @@
 
 The schedule, the order of calls, warnings and errors are torch's. A trace becomes a run that the Profile tab shows;
 steps are `ProfilerStep#n`, and torch's DataLoaders count as input. Where torch is imported, its own profiler runs
-beside, so that its operators are in the run and key_averages, export_chrome_trace and export_stacks are its own;
-native=False leaves it out. Nothing here imports torch.
+beside, so that its operators are in the run and events, key_averages, export_chrome_trace and export_stacks are its
+own. Without it (native=False), these are made of the run, in torch's layout; EventList.of_run(folder) makes them of
+any run. Nothing here imports torch.
 """
 import contextlib
 import enum
@@ -22,6 +23,7 @@ import tempfile
 import warnings
 
 from tbprof import _core, _torch_ops, data, errors
+from tbprof._torch_tables import EventList
 
 
 class ProfilerAction(enum.Enum):
@@ -132,7 +134,7 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
         self._options = dict(options or {}, record_shapes=record_shapes, with_stack=with_stack)
         if with_stack:
             self._options.setdefault("python_tracer_level", 1)
-        self._metadata, self._folder, self._is_stepping = {}, None, False
+        self._metadata, self._folder, self._is_stepping, self._events = {}, None, False, None
         self._is_recording = False
         wanted = {"record_shapes": record_shapes, "profile_memory": profile_memory, "with_stack": with_stack,
                   "with_flops": with_flops, "with_modules": with_modules, "acc_events": acc_events,
@@ -289,21 +291,39 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
         """The same for every trace to come."""
         self._metadata[str(key)] = str(value)
 
-    # ---- results ----
+    # ---- results: torch's own where its profiler ran, else those of the run ----
 
-    def _theirs(self, what):
-        if self._ops is None:
-            raise errors.UnimplementedError(f"{what} is torch's, which was not imported (or native=False)")
-        return self._ops.profiler
+    def _listed(self, what):
+        if self._is_recording:
+            raise RuntimeError("Profiler didn't finish running")
+        if not self.run:
+            raise AssertionError(f"Profiler must be initialized before {what}")
+        if self._events is None or self._events[0] != self.run:
+            self._events = self.run, EventList.of_run(self.run)
+        return self._events[1]
 
     def events(self):
-        return self._theirs("events").events()
+        """An EventList of all calls."""
+        return self._ops.profiler.events() if self._ops else self._listed("accessing events")
 
     def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, **others):
-        return self._theirs("key_averages").key_averages(group_by_input_shape, group_by_stack_n, **others)
+        """An EventList of averages by name; its table() is text."""
+        events = self._ops.profiler if self._ops else self._listed("getting key averages")
+        return events.key_averages(group_by_input_shape, group_by_stack_n, **others)
 
     def export_chrome_trace(self, path, **others):
-        return self._theirs("export_chrome_trace").export_chrome_trace(path, **others)
+        """A file in Chrome's format; .gz is packed."""
+        if self._ops:
+            self._ops.profiler.export_chrome_trace(path, **others)
+        else:
+            self._listed("exporting chrome trace").export_chrome_trace(path)
 
     def export_stacks(self, path, metric="self_cpu_time_total"):
-        return self._theirs("export_stacks").export_stacks(path, metric)
+        """Lines of functions and a number, for flame graphs; needs with_stack=True."""
+        if self._ops:
+            self._ops.profiler.export_stacks(path, metric)
+            return
+        events = self._listed("exporting stacks")
+        if not self.with_stack:
+            raise AssertionError("export_stacks() requires with_stack=True")
+        events.export_stacks(path, metric)

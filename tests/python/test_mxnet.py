@@ -231,7 +231,7 @@ class Orders(Mxnet):
         marker("3").mark()
         mxnet.dump()
         marker("after").mark()
-        self.assertEqual(self.marks(), ["1", "2", "3"])
+        self.assertEqual(self.marks(), ["before", "1", "2", "3"])
 
     def test_dump_without_a_run(self):
         self.configure()

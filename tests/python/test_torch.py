@@ -1,14 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The style of PyTorch's profiler, without torch: the schedule by hand-made tables, the state machine, the runs."""
+import gzip
+import importlib.util
+import json
 import os
+import threading
+import time
 import unittest
 import warnings
 
 import recorded
 import tbprof
 import tbprof.torch
-from tbprof.torch import ProfilerAction, profile, record_function, tensorboard_trace_handler
+from tbprof._torch_tables import FunctionEventAvg
+from tbprof.torch import EventList, ProfilerAction, profile, record_function, tensorboard_trace_handler
+
+RECORDINGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../shared/recordings/torch-2.13")
 
 LETTERS = {ProfilerAction.NONE: ".", ProfilerAction.WARMUP: "w", ProfilerAction.RECORD: "R",
            ProfilerAction.RECORD_AND_SAVE: "S"}
@@ -134,6 +142,200 @@ class Profile(recorded.Case):
         found = {e["name"]: e.get("args") for e in recorded.events(p.run)}
         self.assertIn("decorated", found)
         self.assertEqual(found["with"]["args"], "text")
+
+
+TABLE = "".join(line + "  \n" for line in (
+    "---------  ------------  ------------  ------------  ------------  ------------  ------------",
+    "     Name    Self CPU %      Self CPU   CPU total %     CPU total  CPU time avg    # of Calls",
+    "---------  ------------  ------------  ------------  ------------  ------------  ------------",
+    "    outer        60.00%       3.000ms       100.00%       5.000ms       5.000ms             1",
+    "    inner        40.00%       2.000ms        40.00%       2.000ms       1.000ms             2",
+    "---------  ------------  ------------  ------------  ------------  ------------  ------------")) + "Self CPU time total: 5.000ms\n"
+
+
+class Results(recorded.Case):
+    """Tables of spans with times that are given: outer of 5 ms, in it twice inner of 1 ms."""
+
+    def profile(self, *more, **arguments):
+        with profile(native=False, **arguments) as p:
+            start_ns = time.time_ns()
+            time.sleep(0.01)
+            for name, at_us, us in (("outer", 0, 5000), ("inner", 1000, 1000), ("inner", 3000, 1000), *more):
+                tbprof.span(name, start_ns + at_us * 1000, us * 1000)
+        return p
+
+    def averages(self, p, **arguments):
+        return {a.key: (a.count, round(a.cpu_time_total), round(a.self_cpu_time_total), round(a.cpu_time))
+                for a in p.key_averages(**arguments)}
+
+    def test_averages(self):
+        self.assertEqual(self.averages(self.profile()), {"outer": (1, 5000, 3000, 5000), "inner": (2, 2000, 2000, 1000)})
+
+    def test_events(self):
+        events = self.profile().events()
+        outer, first, second = events
+        self.assertEqual([event.name for event in events], ["outer", "inner", "inner"])
+        self.assertEqual((outer.cpu_children, outer.cpu_parent, first.cpu_parent), ([first, second], None, outer))
+        self.assertAlmostEqual(first.time_range.start - outer.time_range.start, 1000, delta=1)
+        self.assertAlmostEqual(first.time_range.elapsed_us(), 1000, delta=1)
+        self.assertEqual((first.thread, first.count), (threading.get_native_id(), 1))
+        self.assertAlmostEqual(events.self_cpu_time_total, 5000, delta=1)
+        total = events.total_average()
+        self.assertEqual((total.key, total.count, round(total.cpu_time_total)), ("Total", 3, 7000))
+
+    def test_the_table(self):
+        p = self.profile()
+        self.assertEqual(p.key_averages().table(sort_by="self_cpu_time_total"), TABLE)
+        self.assertEqual(p.key_averages().table(), TABLE)  # in order of time
+        lines = TABLE.splitlines(True)
+        self.assertEqual(p.key_averages().table(sort_by="count", row_limit=1),
+                         "".join(lines[:3] + lines[4:5] + lines[5:]))
+        self.assertEqual(p.key_averages().table(sort_by="self_cuda_time_total", row_limit=-1), TABLE)
+        self.assertIn("5000.000us", p.key_averages().table(time_unit="us"))
+        self.assertTrue(p.key_averages().table(header="MINE").startswith("=" * 93 + "\nMINE\n-----"))
+        top = p.events().table(top_level_events_only=True)
+        self.assertIn("This report only display top-level ops statistics", top)
+        self.assertNotIn("inner", top)
+        with self.assertRaises(AttributeError):
+            p.key_averages().table(sort_by="nothing")
+
+    def test_widths_are_bounded(self):
+        long = "x" * 80
+        p = self.profile((long, 6000, 1))
+        table = p.key_averages().table()
+        self.assertRegex(table, r"(?m)^x{52}\.\.\.  ")
+        self.assertRegex(p.key_averages().table(max_name_column_width=20), r"(?m)^x{17}\.\.\.  ")
+        self.assertIn(long, p.key_averages().table(max_name_column_width=None))
+
+    def test_one_inside_another_of_its_name_is_one(self):
+        p = self.profile(("twin", 6000, 500), ("twin", 6100, 300), ("twin", 6150, 100), ("leaf", 6160, 20))
+        self.assertEqual(self.averages(p)["twin"], (1, 500, 480, 500))
+
+    def test_steps_are_one_row_and_have_no_body(self):
+        with profile(native=False, schedule=schedule(wait=0, warmup=0, active=3, repeat=1),
+                     on_trace_ready=lambda p: found.append(self.averages(p))) as p:
+            found = []
+            for _ in range(3):
+                with record_function("work"):
+                    time.sleep(0.005)
+                p.step()
+        (averages,) = found
+        self.assertEqual({name: row[0] for name, row in averages.items()}, {"ProfilerStep*": 3, "work": 3})
+        self.assertGreaterEqual(averages["work"][1], 15000)
+
+    def test_shapes(self):
+        with profile(native=False, record_shapes=True) as p:
+            for shapes in ("[[2, 3]]", "[[2, 3]]", "[[4]]"):
+                with tbprof.Scope("op", shapes=shapes):
+                    pass
+        self.assertEqual([(a.key, a.count, a.input_shapes) for a in p.key_averages(group_by_input_shape=True)],
+                         [("op", 2, "[[2, 3]]"), ("op", 1, "[[4]]")])
+        self.assertEqual([(a.count, a.input_shapes) for a in p.key_averages()], [(3, "")])
+        self.assertIn("Input Shapes", p.key_averages(group_by_input_shape=True).table())
+
+    def test_stacks(self):
+        def caller():
+            callee()
+
+        def callee():
+            with record_function("op"):
+                time.sleep(0.005)
+
+        with profile(native=False, with_stack=True) as p:
+            caller()
+            callee()
+        place = os.path.basename(__file__)
+        (alone, called) = sorted((a for a in p.key_averages(group_by_stack_n=2) if a.key == "op"),
+                                 key=lambda a: len([f for f in a.stack if "caller" in f]))
+        self.assertRegex(called.stack[0], rf"^{place}\(\d+\): .*callee$")
+        self.assertRegex(called.stack[1], rf"^{place}\(\d+\): .*caller$")
+        self.assertEqual((alone.count, called.count), (1, 1))
+        path = os.path.join(self._folder.name, "stacks")
+        p.export_stacks(path)
+        with open(path, encoding="utf-8") as file:
+            lines = [line.rsplit(" ", 1) for line in file]
+        self.assertTrue(any("caller;" in frames and frames.endswith("callee") and int(us) >= 5000
+                            for frames, us in lines), lines)
+        with self.assertRaisesRegex(ValueError, "metric should be one of"):
+            p.export_stacks(path, "count")
+        self.assertIn("Source Location", p.key_averages(group_by_stack_n=1).table())
+
+    def test_chrome_traces(self):
+        p = self.profile(("aten::mm", 6000, 100))
+        for name, opener in (("t.json", open), ("t.json.gz", gzip.open)):
+            path = os.path.join(self._folder.name, name)
+            p.export_chrome_trace(path)
+            with opener(path, "rt", encoding="utf-8") as file:
+                trace = json.load(file)
+            spans = [(e["name"], e["cat"], round(e["dur"])) for e in trace["traceEvents"] if e["ph"] == "X"]
+            self.assertEqual(spans, [("outer", "user_annotation", 5000), ("inner", "user_annotation", 1000),
+                                     ("inner", "user_annotation", 1000), ("aten::mm", "cpu_op", 100)])
+
+    def test_orders_of_calls(self):
+        p = profile(native=False)
+        with self.assertRaisesRegex(AssertionError, "must be initialized before getting key averages"):
+            p.key_averages()
+        p.start()
+        with self.assertRaisesRegex(RuntimeError, "didn't finish running"):
+            p.events()
+        p.stop()
+        self.assertEqual(p.events().table(), "")
+        with self.assertRaisesRegex(AssertionError, "requires with_stack=True"):
+            p.export_stacks(os.path.join(self._folder.name, "stacks"))
+
+    def test_of_any_run(self):
+        with tbprof.Profile(self.logdir), tbprof.Scope("mine"):
+            pass
+        self.assertEqual([e.name for e in tbprof.torch.EventList.of_run(self.run_of())], ["mine"])
+
+
+@unittest.skipUnless(os.path.isdir(RECORDINGS), "needs recordings of PyTorch")
+class Recorded(unittest.TestCase):
+    """Averages that torch 2.13 recorded, in our table: its own text, character by character."""
+
+    def test_tables(self):
+        for name in ("torch-plain", "torch-quote"):
+            with open(os.path.join(RECORDINGS, name, "oracle-key_averages.json"), encoding="utf-8") as file:
+                rows = json.load(file)["key_averages"]
+            averages = EventList()
+            for row in rows:
+                average = FunctionEventAvg()
+                average.key, average.count = row["key"], row["count"]
+                average.cpu_time_total, average.self_cpu_time_total = row["total_cpu_us"], row["self_cpu_us"]
+                averages.append(average)
+            for table, arguments in (("oracle-table", {"sort_by": "self_cpu_time_total", "row_limit": -1}),
+                                     ("oracle-table-total10", {"sort_by": "cpu_time_total", "row_limit": 10}),
+                                     ("oracle-table-header-unsorted", {"header": "MY RUN", "row_limit": 6,
+                                                                       "time_unit": "ms"})):
+                with self.subTest(name=name, table=table), \
+                        open(os.path.join(RECORDINGS, name, table + ".txt"), encoding="utf-8") as file:
+                    self.assertEqual(averages.table(**arguments) + "\n", file.read())  # it was printed
+
+
+@unittest.skipUnless(importlib.util.find_spec("torch"), "needs PyTorch")
+class RealTorch(recorded.Case):
+    """Torch's profiler beside ours: what we make of our run against what it makes of its own."""
+
+    def test_operators_agree(self):
+        import torch
+        torch.set_num_threads(1)
+        model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
+        with profile(schedule=schedule(wait=0, warmup=1, active=3, repeat=1), native=True) as p:
+            for _ in range(4):
+                with record_function("forward"):
+                    loss = model(torch.ones(32, 64)).square().mean()
+                loss.backward()
+                p.step()
+        theirs = {a.key: a for a in p.key_averages()}
+        ours = {a.key: a for a in EventList.of_run(p.run).key_averages()}
+        self.assertEqual({name: a.count for name, a in ours.items()}, {name: a.count for name, a in theirs.items()})
+        self.assertEqual(ours["aten::addmm"].count, 6)
+        for name, average in ours.items():
+            if "::" in name:  # labels are timed twice, by torch and by us; operators by torch alone
+                self.assertAlmostEqual(average.cpu_time_total, theirs[name].cpu_time_total, delta=0.1, msg=name)
+                self.assertAlmostEqual(average.self_cpu_time_total, theirs[name].self_cpu_time_total, delta=0.1, msg=name)
+        for name, count in (("ProfilerStep*", 3), ("forward", 3)):
+            self.assertAlmostEqual(ours[name].cpu_time_total, theirs[name].cpu_time_total, delta=2000 * count)
 
 
 if __name__ == "__main__":
