@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The pass over the events of a host. Device lines first, for the time per launch; then each host
+ * The pass over the events of a host. Device lines first; then each host
  * line with a stack of open events. A row gets its numbers when an event is closed; the first child
  * of an open event waits until it is known whether it is the only one (it may be its parent over
  * again).
  */
 #include "convert/report/op_averages.h"
 
-#include "base/sort.h"
-#include "convert/analyze/tpu_plane.h"
 #include "convert/report/average_rows.h"
+#include "convert/report/device_work.h"
 #include "convert/report/event_role.h"
 #include "convert/report/event_texts.h"
+#include "convert/report/line_order.h"
 #include "convert/report/memory_use.h"
 
 struct closed { /* an event that has ended */
@@ -35,11 +35,11 @@ struct pass {
     struct tbp_str host_name;
     enum tbp_average_group group;
     unsigned depth;
-    struct tbp_idmap launches; /* correlation id -> index in launched_ps */
-    TBP_VEC(int64_t) launched_ps;
+    struct tbp_launches launches;
     struct tbp_memory_use memory;
     TBP_VEC(struct open_event) open;
     struct tbp_event_texts texts;
+    struct tbp_line_order order;
     /* of the line */
     const struct tbp_line *line;
     uint32_t *name_of_meta; /* 0: not looked up yet, else number + 1 */
@@ -163,30 +163,11 @@ static void close_last(struct pass *p) {
 
 /* What was launched under this correlation id, once. */
 static int64_t take_launched(struct pass *p, size_t event) {
-    struct tbp_stat id;
-    if (!(p->line->ev.has[event] & TBP_HAS_CORRELATION) || p->launches.n == 0 ||
-        !tbp_event_stat(p->line, event, TBP_STAT_CORRELATION_ID, &id))
-        return 0;
-    uint32_t at = tbp_idmap_get(&p->launches, tbp_stat_iu(&id));
-    if (at == TBP_MAP_NONE)
-        return 0;
-    int64_t ps = p->launched_ps.at[at];
-    p->launched_ps.at[at] = 0;
+    struct tbp_launch *l = tbp_launch_of(&p->launches, p->line, event);
+    int64_t ps = l ? l->work_ps : 0;
+    if (l)
+        l->work_ps = 0;
     return ps;
-}
-
-static void note_launch(struct pass *p, size_t event, uint64_t dur_ps) {
-    struct tbp_stat id;
-    bool is_new;
-    if (!(p->line->ev.has[event] & TBP_HAS_CORRELATION) ||
-        !tbp_event_stat(p->line, event, TBP_STAT_CORRELATION_ID, &id))
-        return;
-    uint32_t *at = tbp_idmap_put(&p->launches, tbp_stat_iu(&id), &is_new);
-    if (is_new) {
-        *at = (uint32_t)p->launched_ps.n;
-        *tbp_vec_push(&p->launched_ps) = 0;
-    }
-    tbp_sum(&p->launched_ps.at[*at], (int64_t)dur_ps);
 }
 
 static void close_until(struct pass *p, uint64_t start_ps, uint64_t end_ps) {
@@ -241,8 +222,6 @@ static void add_event(struct pass *p, size_t i) {
     join_parent(p, i);
     key.category = tbp_strtab_put(&p->a->categories, category);
     key.group = tbp_strtab_put(&p->a->groups, group_text(p, detail));
-    if (p->is_device)
-        note_launch(p, i, ev->dur_ps[i]);
     p->first_ps = start_ps < p->first_ps ? start_ps : p->first_ps;
     p->last_ps = end_ps > p->last_ps ? end_ps : p->last_ps;
     open_event(p, i, tbp_averages_row(p->a, &key), detail);
@@ -250,42 +229,14 @@ static void add_event(struct pass *p, size_t i) {
 
 /* ---- lines ---- */
 
-static bool is_in_order(const struct tbp_events *ev) {
-    for (size_t i = 1; i < ev->n; i++) {
-        uint64_t a = ev->start_ps[i - 1], b = ev->start_ps[i];
-        if (a > b || (a == b && ev->dur_ps[i - 1] < ev->dur_ps[i]))
-            return false;
-    }
-    return true;
-}
-
 static void walk_line(struct pass *p, const struct tbp_line *l) {
-    const struct tbp_events *ev = &l->ev;
-    TBP_VEC(uint32_t) order = {0};
     p->line = l;
     tbp_event_texts_init(&p->texts, l, stats_of_group(p->group));
-    if (is_in_order(ev)) {
-        for (size_t i = 0; i < ev->n; i++)
-            add_event(p, i);
-    } else {
-        tbp_vec_reserve(&order, ev->n);
-        for (size_t i = 0; i < ev->n; i++)
-            *tbp_vec_push(&order) = (uint32_t)i;
-        tbp_sort_index_u64(order.at, ev->n, ev->start_ps, ev->dur_ps);
-        for (size_t i = 0; i < ev->n; i++)
-            add_event(p, order.at[i]);
-        tbp_vec_release(&order);
-    }
+    tbp_line_order_make(&p->order, l);
+    for (size_t i = 0; i < l->ev.n; i++)
+        add_event(p, tbp_line_order_at(&p->order, i));
     while (p->open.n)
         close_last(p);
-}
-
-static bool is_walked(const struct tbp_line *l, bool is_device) {
-    if (l->is_derived || l->ev.n == 0)
-        return false;
-    if (is_device && (tbp_is_tpu_plane(l->plane->name)))
-        return tbp_str_is(l->name, "XLA Ops") || tbp_str_is(l->name, "Sparse Core Ops");
-    return !tbp_str_is(l->name, "_counters_");
 }
 
 static void walk_planes(struct pass *p, bool is_device, struct tbp_arena *arena) {
@@ -298,7 +249,7 @@ static void walk_planes(struct pass *p, bool is_device, struct tbp_arena *arena)
         p->name_of_meta = TBP_NEW_N(arena, uint32_t, plane->n_metas + 1);
         p->is_passed_over = TBP_NEW_N(arena, uint8_t, plane->n_metas + 1);
         for (size_t i = 0; i < plane->n_lines; i++)
-            if (is_walked(&plane->lines[i], is_device))
+            if (is_device ? tbp_is_work_line(&plane->lines[i]) : !plane->lines[i].is_derived)
                 walk_line(p, &plane->lines[i]);
     }
 }
@@ -333,13 +284,14 @@ void tbp_averages_add_host(struct tbp_averages *a, const struct tbp_host *h,
     tbp_memory_use_collect(&p.memory, h);
     a->has_memory |= p.memory.points.n > 0;
     a->has_device_memory |= p.memory.has_device;
+    tbp_launches_add_work(&p.launches, h);
     walk_planes(&p, true, arena);
     walk_planes(&p, false, arena);
     add_unclaimed(&p);
     uint64_t window_ps = p.last_ps > p.first_ps ? p.last_ps - p.first_ps : 0;
     a->window_ps = window_ps > a->window_ps ? window_ps : a->window_ps;
     tbp_memory_use_release(&p.memory);
-    tbp_idmap_release(&p.launches);
-    tbp_vec_release(&p.launched_ps);
+    tbp_launches_release(&p.launches);
+    tbp_line_order_release(&p.order);
     tbp_vec_release(&p.open);
 }

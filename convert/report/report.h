@@ -21,6 +21,8 @@ struct tbp_report_request {
     uint32_t limit; /* rows shown; 0: all */
     unsigned sort_by, group_by, depth;
     bool is_ascending;
+    const char **ignored; /* keys of findings */
+    size_t n_ignored;
 };
 
 struct tbp_report {
@@ -31,6 +33,7 @@ struct tbp_report {
 };
 
 extern const struct tbp_report tbp_report_stats;
+extern const struct tbp_report tbp_report_check;
 extern const struct tbp_report *const tbp_reports[]; /* reports.c: THE TABLE; NULL-terminated */
 
 /* Hosts from … to of a request. */

@@ -6,5 +6,6 @@
 
 const struct tbp_report *const tbp_reports[] = {
     &tbp_report_stats,
+    &tbp_report_check,
     NULL,
 };

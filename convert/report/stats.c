@@ -7,6 +7,7 @@
 #include "convert/report/stats.h"
 
 #include "base/sort.h"
+#include "convert/report/findings.h"
 #include "convert/report/op_averages.h"
 #include "convert/report/report.h"
 
@@ -91,6 +92,8 @@ struct stats {
     enum column sort;
     bool is_ascending;
     struct tbp_column columns[COLUMNS];
+    struct tbp_findings findings; /* what spoils times of host or device */
+    bool is_device_unknown;
 };
 
 /* ---- cells ---- */
@@ -103,6 +106,10 @@ static struct tbp_cell host_cell(const struct tbp_average *r, int64_t v) {
     return r->is_device ? (struct tbp_cell){.s = TBP_STR_NONE} : tbp_cell_i(v);
 }
 
+static struct tbp_cell device_cell(const struct stats *s, int64_t v) {
+    return (struct tbp_cell){.is_known = !s->is_device_unknown, .s = TBP_STR_NONE, .i = v};
+}
+
 static struct tbp_cell time_cell(const struct stats *s, const struct tbp_average *r,
                                  enum column c) {
     const struct tbp_averages *a = &s->averages;
@@ -112,15 +119,16 @@ static struct tbp_cell time_cell(const struct stats *s, const struct tbp_average
     case COL_CPU:
         return host_cell(r, r->total_ps);
     case COL_SELF_DEVICE:
-        return tbp_cell_i(r->self_device_ps);
+        return device_cell(s, r->self_device_ps);
     case COL_DEVICE:
-        return tbp_cell_i(r->total_device_ps);
+        return device_cell(s, r->total_device_ps);
     case COL_SELF_SHARE:
         return r->is_device ? host_cell(r, 0) : tbp_cell_d(share(r->self_ps, a->self_host_ps));
     case COL_CPU_SHARE:
         return r->is_device ? host_cell(r, 0) : tbp_cell_d(share(r->total_ps, a->self_host_ps));
     case COL_SELF_DEVICE_SHARE:
-        return tbp_cell_d(share(r->self_device_ps, a->device_ps));
+        return (struct tbp_cell){.is_known = !s->is_device_unknown,
+                                 .d = share(r->self_device_ps, a->device_ps)};
     case COL_AVG:
         return tbp_cell_i(r->count ? r->total_ps / (int64_t)r->count : 0);
     case COL_MIN:
@@ -247,7 +255,12 @@ static void put_json(struct tbp_json *j, struct tbp_session *session, const stru
     tbp_json_printf(j, ",\"rows_total\":%zu,\"rows_shown\":%zu", s->averages.rows.n, t->n_rows);
     put_time(j, "window_us", (int64_t)s->averages.window_ps);
     put_time(j, "self_cpu_us", s->averages.self_host_ps);
-    put_time(j, "device_us", s->averages.device_ps);
+    if (s->is_device_unknown)
+        tbp_json_lit(j, ",\"device_us\":null");
+    else
+        put_time(j, "device_us", s->averages.device_ps);
+    tbp_json_lit(j, ",\"findings\":");
+    tbp_findings_json(j, &s->findings);
     tbp_json_lit(j, ",\"rows\":");
     tbp_table_json(j, t);
     tbp_json_lit(j, "}\n");
@@ -262,8 +275,11 @@ static void put_text(struct tbp_json *j, const struct stats *s, const struct tbp
     if (s->averages.device_ps) {
         tbp_json_lit(j, "\nDevice time total: ");
         tbp_json_raw(j, text, tbp_time_text(text, s->averages.device_ps));
+    } else if (s->is_device_unknown) {
+        tbp_json_lit(j, "\nDevice time total: unknown, because no launch has a record");
     }
     tbp_json_char(j, '\n');
+    tbp_findings_text(j, &s->findings, color);
     if (t->n_rows < s->averages.rows.n)
         tbp_json_printf(j, "%zu of %zu rows by %s; --limit 0 shows all\n", t->n_rows,
                         s->averages.rows.n, sort_name(s));
@@ -289,26 +305,38 @@ static int put(struct tbp_session *session, struct stats *s, const struct tbp_re
     return tbp_json_finish(j, err);
 }
 
+/* Averages and findings host by host, so that one host's events are in memory. */
+static int add_host(struct stats *s, struct tbp_session *session, uint32_t host,
+                    const struct tbp_report_request *r, struct tbp_arena *arena,
+                    struct tbp_error *err) {
+    const unsigned wanted = TBP_SPOILS_HOST | TBP_SPOILS_DEVICE;
+    const struct tbp_host *h = tbp_session_raw_host(session, host, err);
+    if (!h)
+        return err->code;
+    tbp_averages_add_host(&s->averages, h, tbp_session_host_name(session, host),
+                          (enum tbp_average_group)r->group_by, r->depth, arena);
+    int status = tbp_findings_collect(&s->findings, session, host, host + 1, wanted, err);
+    tbp_session_release_events(session, host);
+    return status;
+}
+
 static int write(struct tbp_session *session, const struct tbp_report_request *r,
                  struct tbp_sink *out, struct tbp_error *err) {
     struct stats s = {0};
     struct tbp_arena arena;
     int status = TBP_OK;
     tbp_arena_init(&arena);
-    for (uint32_t i = tbp_report_first_host(r); i < tbp_report_end_host(session, r); i++) {
-        const struct tbp_host *h = tbp_session_raw_host(session, i, err);
-        if (!h) {
-            status = err->code;
-            break;
-        }
-        tbp_averages_add_host(&s.averages, h, tbp_session_host_name(session, i),
-                              (enum tbp_average_group)r->group_by, r->depth, &arena);
-        tbp_session_release_events(session, i);
-    }
+    tbp_findings_init(&s.findings);
+    for (uint32_t i = tbp_report_first_host(r); !status && i < tbp_report_end_host(session, r); i++)
+        status = add_host(&s, session, i, r, &arena, err);
     if (!status) {
+        for (size_t i = 0; i < s.findings.list.n; i++)
+            s.is_device_unknown |= !s.averages.device_ps &&
+                                   strcmp(s.findings.list.at[i].key, "no_device_records") == 0;
         sort_rows(&s, r, &arena);
         status = put(session, &s, r, out, &arena, err);
     }
+    tbp_findings_release(&s.findings);
     tbp_averages_release(&s.averages);
     tbp_arena_release(&arena);
     return status;

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tbprof check: whether a profile is fit to draw conclusions from.
+ */
+#include "cli/commands.h"
+#include "cli/report_command.h"
+
+struct check_values {
+    struct tbp_report_values base;
+    struct tbp_opt_list ignored;
+};
+
+static const struct tbp_opt check_options[] = {
+    {"ignore", 0, TBP_OPT_LIST, offsetof(struct check_values, ignored), "KEY",
+     "a finding that does not matter here, as steps_unknown; may be repeated", NULL},
+    TBP_REPORT_OPTIONS,
+    {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
+};
+
+static const char *const check_examples[] = {
+    "tbprof check logdir",
+    "what speaks against the figures of a run",
+    "tbprof check trace.pt.trace.json --ignore steps_unknown && tbprof stats trace.pt.trace.json",
+    "a table only of a profile that is fit for it",
+    NULL,
+};
+
+static int run_check(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
+                     struct tbp_error *err) {
+    const struct check_values *v = values;
+    struct tbp_report_request request = {.ignored = v->ignored.at, .n_ignored = v->ignored.n};
+    (void)n_args;
+    return tbp_run_report(cli, &tbp_report_check, &v->base, args[0], &request, err);
+}
+
+const struct tbp_command tbp_command_check = {
+    .name = "check",
+    .args = "INPUT",
+    .help = "whether a profile is fit to draw conclusions from",
+    .about = "Looks for what spoils figures before anybody reads them: steps without device work, "
+             "durations that cannot\nbe, records lost or of another clock, ranks that are missing, "
+             "and more. Each finding comes with its figure\nand with what to do. Exit code 0: fit; "
+             "1: there is a serious finding (marked !!).",
+    .examples = check_examples,
+    .options = check_options,
+    .values_size = sizeof(struct check_values),
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_check,
+};

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Findings about steps of one host, and the facts by which hosts are compared later.
+ */
+#include "base/sort.h"
+#include "convert/report/device_work.h"
+#include "convert/report/findings.h"
+#include "convert/report/step_marks.h"
+
+/* When the work was asked for; its own begin where nobody knows. */
+static uint64_t asked_at(const struct tbp_launches *l, const struct tbp_line *line, size_t i) {
+    const struct tbp_launch *x = tbp_launch_of(l, line, i);
+    return x && x->has_call ? x->start_ps : line->ev.start_ps[i];
+}
+
+/* Marks the steps that have device work; returns how much work there is at all. */
+static uint64_t mark_busy_steps(const struct tbp_host *h, const struct tbp_step_marks *marks,
+                                uint8_t *is_busy) {
+    struct tbp_launches launches = {0};
+    uint64_t n = 0;
+    tbp_launches_add_work(&launches, h);
+    tbp_launches_add_calls(&launches, h);
+    for (size_t p = 0; p < h->n_planes; p++) {
+        for (size_t k = 0; k < h->planes[p].n_lines; k++) {
+            const struct tbp_line *l = &h->planes[p].lines[k];
+            for (size_t i = 0; tbp_is_work_line(l) && i < l->ev.n; i++, n++) {
+                size_t step = tbp_step_mark_at(marks, asked_at(&launches, l, i));
+                if (step != SIZE_MAX)
+                    is_busy[step] = 1;
+            }
+        }
+    }
+    tbp_launches_release(&launches);
+    return n;
+}
+
+static void check_coverage(struct tbp_findings *f, const struct tbp_host *h,
+                           const struct tbp_step_marks *marks) {
+    uint64_t idle = 0;
+    uint8_t *is_busy = TBP_NEW_N(&f->arena, uint8_t, marks->list.n + 1);
+    if (mark_busy_steps(h, marks, is_busy) == 0)
+        return;
+    for (size_t i = 0; i < marks->list.n; i++)
+        idle += !is_busy[i];
+    tbp_finding_add(
+        f, &(struct tbp_finding){
+               .key = "steps_without_device_work",
+               .host = h->name,
+               .is_serious = idle * 10 > marks->list.n,
+               .spoils = TBP_SPOILS_STEPS | TBP_SPOILS_DEVICE,
+               .count = idle,
+               .of = marks->list.n,
+               .text = tbp_arena_printf(&f->arena, "%llu of %zu steps have no work of a device",
+                                        (unsigned long long)idle, marks->list.n),
+               .advice = "averages over all steps are too small: look at the steps that have some, "
+                         "or record again with larger buffers"});
+}
+
+static int by_number(const void *a, const void *b, void *ctx) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    (void)ctx;
+    return (x > y) - (x < y);
+}
+
+static void take_facts(struct tbp_findings *f, const struct tbp_host *h,
+                       const struct tbp_step_marks *marks, struct tbp_host_facts *facts) {
+    int64_t *steps = TBP_NEW_N(&f->arena, int64_t, marks->list.n + 1);
+    uint64_t first_ps = UINT64_MAX, last_ps = 0;
+    facts->rank = facts->world_size = -1;
+    for (size_t i = 0; i < marks->list.n; i++)
+        steps[i] = marks->list.at[i].number;
+    tbp_sort(steps, marks->list.n, sizeof *steps, by_number, NULL);
+    facts->steps = steps;
+    facts->n_steps = marks->list.n;
+    for (size_t p = 0; p < h->n_planes; p++) {
+        const struct tbp_plane *plane = &h->planes[p];
+        struct tbp_stat st;
+        if (tbp_plane_stat_named(plane, "profile_start_time", &st))
+            facts->start_ns = tbp_stat_iu(&st);
+        if (tbp_plane_stat_named(plane, "distributed_rank", &st))
+            facts->rank = (int64_t)tbp_stat_iu(&st);
+        if (tbp_plane_stat_named(plane, "distributed_world_size", &st))
+            facts->world_size = (int64_t)tbp_stat_iu(&st);
+        for (size_t k = 0; k < plane->n_lines; k++) {
+            const struct tbp_line *l = &plane->lines[k];
+            for (size_t i = 0; i < l->ev.n; i++) {
+                uint64_t end_ps = tbp_event_end(l, i);
+                first_ps = l->ev.start_ps[i] < first_ps ? l->ev.start_ps[i] : first_ps;
+                last_ps = end_ps > last_ps ? end_ps : last_ps;
+            }
+        }
+    }
+    facts->window_ps = last_ps > first_ps ? last_ps - first_ps : 0;
+}
+
+void tbp_check_steps(struct tbp_findings *f, const struct tbp_host *h,
+                     struct tbp_host_facts *facts) {
+    struct tbp_step_marks marks = {0};
+    tbp_step_marks_collect(&marks, h);
+    tbp_finding_add(f, &(struct tbp_finding){
+                           .key = "steps_unknown",
+                           .host = h->name,
+                           .spoils = TBP_SPOILS_STEPS,
+                           .count = marks.list.n == 0,
+                           .text = "nothing in the profile says where a step begins and ends",
+                           .advice = "times per step are unknown, times per op are not; mark steps "
+                                     "in the program (docs/recording.md)"});
+    check_coverage(f, h, &marks);
+    take_facts(f, h, &marks, facts);
+    tbp_step_marks_release(&marks);
+}

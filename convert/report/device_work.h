@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Work of the devices of one host, seen from the host: which call launched it, and when. The call
+ * and its work carry one correlation id; a graph launch has many works.
+ */
+#ifndef TBP_CONVERT_REPORT_DEVICE_WORK_H
+#define TBP_CONVERT_REPORT_DEVICE_WORK_H
+
+#include "base/vec.h"
+#include "convert/model/stats.h"
+
+struct tbp_launch {
+    uint64_t start_ps; /* of the call; the first one's if there are several */
+    int64_t work_ps;   /* sum of its durations */
+    uint32_t n_works;
+    bool has_call;  /* a host event carries the id */
+    bool is_launch; /* the call says that it launches kernels */
+    bool is_graph;  /* … a graph of them */
+};
+
+struct tbp_launches {
+    struct tbp_idmap by_id; /* correlation id -> index in list */
+    TBP_VEC(struct tbp_launch) list;
+};
+
+void tbp_launches_release(struct tbp_launches *l);
+/* Work of all device lines. */
+void tbp_launches_add_work(struct tbp_launches *l, const struct tbp_host *h);
+/* Calls of all host lines. */
+void tbp_launches_add_calls(struct tbp_launches *l, const struct tbp_host *h);
+/* The launch with the id that an event carries, or NULL. */
+struct tbp_launch *tbp_launch_of(const struct tbp_launches *l, const struct tbp_line *line,
+                                 size_t event);
+
+/* Whether the line holds work: no counters, nothing derived; of a TPU its ops. */
+bool tbp_is_work_line(const struct tbp_line *l);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The list of findings: collected host by host, then over all hosts; shown as text and JSON.
+ */
+#include "convert/report/findings.h"
+
+#include "convert/report/table_out.h"
+
+void tbp_findings_init(struct tbp_findings *f) {
+    *f = (struct tbp_findings){0};
+    tbp_arena_init(&f->arena);
+}
+
+void tbp_findings_release(struct tbp_findings *f) {
+    tbp_vec_release(&f->list);
+    tbp_arena_release(&f->arena);
+}
+
+void tbp_finding_add(struct tbp_findings *f, const struct tbp_finding *what) {
+    if (what->count)
+        *tbp_vec_push(&f->list) = *what;
+}
+
+size_t tbp_findings_serious(const struct tbp_findings *f) {
+    size_t n = 0;
+    for (size_t i = 0; i < f->list.n; i++)
+        n += f->list.at[i].is_serious;
+    return n;
+}
+
+static void keep_wanted(struct tbp_findings *f, unsigned wanted) {
+    size_t kept = 0;
+    for (size_t i = 0; i < f->list.n; i++)
+        if (f->list.at[i].spoils & wanted)
+            f->list.at[kept++] = f->list.at[i];
+    f->list.n = kept;
+}
+
+int tbp_findings_collect(struct tbp_findings *f, struct tbp_session *s, uint32_t first,
+                         uint32_t end, unsigned wanted, struct tbp_error *err) {
+    struct tbp_host_facts *facts = TBP_NEW_N(&f->arena, struct tbp_host_facts, end - first + 1);
+    for (uint32_t i = first; i < end; i++) {
+        const struct tbp_host *h = tbp_session_raw_host(s, i, err);
+        if (!h)
+            return err->code;
+        facts[i - first].name = tbp_session_host_name(s, i);
+        tbp_check_records(f, h);
+        if (wanted & (TBP_SPOILS_DEVICE | TBP_SPOILS_STEPS))
+            tbp_check_devices(f, h);
+        if (wanted & (TBP_SPOILS_STEPS | TBP_SPOILS_RANKS))
+            tbp_check_steps(f, h, &facts[i - first]);
+        if (end - first > 1)
+            tbp_session_release_events(s, i);
+    }
+    if (wanted & (TBP_SPOILS_STEPS | TBP_SPOILS_RANKS))
+        tbp_check_ranks(f, facts, end - first);
+    keep_wanted(f, wanted);
+    return TBP_OK;
+}
+
+void tbp_findings_text(struct tbp_json *out, const struct tbp_findings *f, bool color) {
+    for (size_t i = 0; i < f->list.n; i++) {
+        const struct tbp_finding *x = &f->list.at[i];
+        const char *begin = !color ? "" : x->is_serious ? "\x1b[31m" : "\x1b[33m";
+        tbp_json_printf(out, "%s%s%s ", begin, x->is_serious ? "!!" : "! ", color ? "\x1b[0m" : "");
+        if (x->host.n) {
+            tbp_put_shown(out, x->host);
+            tbp_json_lit(out, ": ");
+        }
+        tbp_put_shown(out, tbp_str_c(x->text));
+        tbp_json_printf(out, " [%s]\n   ", x->key);
+        tbp_put_shown(out, tbp_str_c(x->advice));
+        tbp_json_char(out, '\n');
+    }
+}
+
+static void put_spoils(struct tbp_json *out, unsigned spoils) {
+    static const char *const names[] = {"host", "device", "steps", "ranks"};
+    const char *comma = "";
+    tbp_json_char(out, '[');
+    for (unsigned b = 0; b < sizeof names / sizeof *names; b++) {
+        if (!(spoils >> b & 1))
+            continue;
+        tbp_json_printf(out, "%s\"%s\"", comma, names[b]);
+        comma = ",";
+    }
+    tbp_json_char(out, ']');
+}
+
+void tbp_findings_json(struct tbp_json *out, const struct tbp_findings *f) {
+    tbp_json_char(out, '[');
+    for (size_t i = 0; i < f->list.n; i++) {
+        const struct tbp_finding *x = &f->list.at[i];
+        tbp_json_printf(out, "%s\n{\"key\":\"%s\",\"host\":", i ? "," : "", x->key);
+        if (x->host.n)
+            tbp_json_str(out, x->host, TBP_JSON_GVIZ);
+        else
+            tbp_json_lit(out, "null");
+        tbp_json_printf(out,
+                        ",\"serious\":%s,\"count\":%llu,\"of\":", x->is_serious ? "true" : "false",
+                        (unsigned long long)x->count);
+        if (x->of)
+            tbp_json_u64(out, x->of);
+        else
+            tbp_json_lit(out, "null");
+        tbp_json_lit(out, ",\"spoils\":");
+        put_spoils(out, x->spoils);
+        tbp_json_lit(out, ",\"text\":");
+        tbp_json_str(out, tbp_str_c(x->text), TBP_JSON_GVIZ);
+        tbp_json_lit(out, ",\"advice\":");
+        tbp_json_str(out, tbp_str_c(x->advice), TBP_JSON_GVIZ);
+        tbp_json_char(out, '}');
+    }
+    tbp_json_lit(out, f->list.n ? "\n]" : "]");
+}
