@@ -98,6 +98,17 @@ static unsigned pair_of(char ph) {
                                                  : 0;
 }
 
+/* The category as a stat, by which reports tell rows apart; the second record of an operator has
+ * one of its own. */
+static void add_category(struct mxnet *m, const struct tbp_json_event *e) {
+    struct tbp_trace *t = &m->jt->trace;
+    bool is_task = e->ph == 'b' && is_operator(e);
+    if (e->cat.token == TBP_JSON_STRING && !(pair_of(e->ph) & TBP_TRACE_END))
+        tbp_trace_stat_text(t, TBP_TRACE_SHARED, tbp_trace_text(t, TBP_STR("category")),
+                            is_task ? tbp_trace_text(t, TBP_STR("operator task"))
+                                    : tbp_json_trace_intern(m->jt, &e->cat));
+}
+
 static void read_work(struct mxnet *m, const struct tbp_json_event *e,
                       struct tbp_trace_event *out) {
     struct tbp_trace *t = &m->jt->trace;
@@ -115,6 +126,7 @@ static void read_work(struct mxnet *m, const struct tbp_json_event *e,
         out->flags |= TBP_TRACE_OP;
         m->n_ops++;
     }
+    add_category(m, e);
     tbp_trace_add(t, out);
     if (t->rows.n > row && e->ph == '(')
         *tbp_vec_push(&m->frames) = (struct frame){out->start_ns, row, out->name};

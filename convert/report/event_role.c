@@ -16,6 +16,7 @@ static const struct {
     {"cuda_sync", TBP_ROLE_ASIDE},
     {"cuda_event", TBP_ROLE_ASIDE},
     {"instant", TBP_ROLE_ASIDE},
+    {"operator task", TBP_ROLE_ASIDE}, /* MXNet's second record of each operator */
 };
 
 static const char *const profiler_ops[] = {

@@ -194,5 +194,30 @@ class RecordedTables(Case):
         self.assertEqual(products, [11.427, 4.988])
 
 
+MXNET = os.path.join(SHARED, "recordings", "mxnet-1.9.1")
+
+
+@unittest.skipUnless(os.path.isdir(MXNET), "recordings are not at hand")
+class RecordedDumps(Case):
+    def test_rows_of_dumps(self):
+        """All but rows of counters, which MXNet prints as if they were times."""
+        for folder, right in (("mx-all", (48, 51)), ("mx-imperative", (7, 7))):
+            path = os.path.join(MXNET, folder, "profile.json")
+            rows = json.loads(self.expect(0, "stats", path, "--json").stdout)["rows"]
+            ours = {(r["category"], r["name"]): r for r in rows}
+            with open(os.path.join(MXNET, folder, "oracle-total.json"), encoding="utf-8") as f:
+                theirs = json.load(f)["Time"]
+            equal = total = 0
+            for category, table in theirs.items():
+                for name, t in table.items():
+                    r = ours.get((category, name))
+                    total += 1
+                    if r and r["count"] == t["Count"]:
+                        pairs = (("cpu_us", "Total"), ("min_us", "Min"), ("max_us", "Max"), ("avg_us", "Avg"))
+                        equal += all(abs(r[a] / 1e3 - t[b]) <= max(6e-4 * t[b], 1e-6) for a, b in pairs)
+            self.assertEqual((equal, total), right, folder)
+            self.assertEqual({c for c, _ in ours} - set(theirs), set())
+
+
 if __name__ == "__main__":
     unittest.main()
