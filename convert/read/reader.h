@@ -26,6 +26,10 @@ extern const struct tbp_reader tbp_reader_spool;
 extern const struct tbp_reader tbp_reader_kineto;
 extern const struct tbp_reader tbp_reader_mxnet;
 extern const struct tbp_reader tbp_reader_chrome;
+extern const struct tbp_reader tbp_reader_nsys;
+extern const struct tbp_reader tbp_reader_nvprof;
+extern const struct tbp_reader tbp_reader_rpd;
+extern const struct tbp_reader tbp_reader_rocpd;
 
 /* The reader for these bytes, chosen by content; NULL if none knows them. */
 const struct tbp_reader *tbp_reader_of(const struct tbp_input *in);
