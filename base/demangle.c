@@ -6,51 +6,24 @@
  * double itself again and again. Source of the grammar: Itanium C++ ABI, section 5.1.
  */
 #include "base/demangle.h"
+#include "base/demangle_tree.h"
 
-#include <stdio.h>
-
-enum {
-    MAX_NODES = 8192,
-    MAX_SUBSTITUTIONS = 2048,
-    MAX_DEPTH = 160,
-    MAX_TEXT = 1 << 16,
-    MAX_STEPS = 1 << 18
-};
-
-enum node_kind {
-    NODE_TEXT,
-    NODE_NESTED,   /* a::b */
-    NODE_TEMPLATE, /* a<b, …> */
-    NODE_AFTER,    /* a, then text: pointers, qualifiers */
-    NODE_BEFORE,   /* text, then a, then more */
-    NODE_FUNCTION, /* a: result or NULL, b: parameters */
-    NODE_NAMED,    /* function of a name: a, with the function b */
-    NODE_ARRAY,    /* of a; text: the number in brackets */
-    NODE_MEMBER,   /* pointer to a member of a: of type b */
-    NODE_LIST,     /* a, and next */
-};
-
-struct node {
-    enum node_kind kind;
-    struct tbp_str text, more;
-    const struct node *a, *b;
-    struct node *next;
-};
+enum { MAX_NODES = 8192, MAX_SUBSTITUTIONS = 2048, MAX_DEPTH = 160 };
 
 struct demangler {
     const char *at, *end;
     struct tbp_arena *arena;
     size_t n_nodes, n_substitutions;
     unsigned depth, in_lambda;
-    const struct node **substitutions;
-    const struct node *template_args; /* what T_ stands for */
+    const struct tbp_demangled **substitutions;
+    const struct tbp_demangled *template_args; /* what T_ stands for */
     bool ends_in_template, is_special_name;
 };
 
-static const struct node *parse_type(struct demangler *d);
-static const struct node *parse_name(struct demangler *d, bool is_function);
-static const struct node *parse_encoding(struct demangler *d);
-static const struct node *parse_expression(struct demangler *d);
+static const struct tbp_demangled *parse_type(struct demangler *d);
+static const struct tbp_demangled *parse_name(struct demangler *d, bool is_function);
+static const struct tbp_demangled *parse_encoding(struct demangler *d);
+static const struct tbp_demangled *parse_expression(struct demangler *d);
 
 /* ---- reading ---- */
 
@@ -103,24 +76,25 @@ static bool take_index(struct demangler *d, unsigned base, size_t *out) {
 
 /* ---- nodes; NULL goes up as failure ---- */
 
-static struct node *new_node(struct demangler *d, enum node_kind kind) {
+static struct tbp_demangled *new_node(struct demangler *d, enum tbp_demangled_kind kind) {
     if (d->n_nodes++ >= MAX_NODES)
         return NULL;
-    struct node *n = TBP_NEW(d->arena, struct node);
-    *n = (struct node){.kind = kind, .text = TBP_STR_NONE, .more = TBP_STR_NONE};
+    struct tbp_demangled *n = TBP_NEW(d->arena, struct tbp_demangled);
+    *n = (struct tbp_demangled){.kind = kind, .text = TBP_STR_NONE, .more = TBP_STR_NONE};
     return n;
 }
 
-static const struct node *text_node(struct demangler *d, struct tbp_str text) {
-    struct node *n = new_node(d, NODE_TEXT);
+static const struct tbp_demangled *text_node(struct demangler *d, struct tbp_str text) {
+    struct tbp_demangled *n = new_node(d, NODE_TEXT);
     if (n)
         n->text = text;
     return n;
 }
 
-static const struct node *pair(struct demangler *d, enum node_kind kind, const struct node *a,
-                               const struct node *b) {
-    struct node *n = a && b ? new_node(d, kind) : NULL;
+static const struct tbp_demangled *pair(struct demangler *d, enum tbp_demangled_kind kind,
+                                        const struct tbp_demangled *a,
+                                        const struct tbp_demangled *b) {
+    struct tbp_demangled *n = a && b ? new_node(d, kind) : NULL;
     if (n) {
         n->a = a;
         n->b = b;
@@ -128,9 +102,10 @@ static const struct node *pair(struct demangler *d, enum node_kind kind, const s
     return n;
 }
 
-static const struct node *around(struct demangler *d, enum node_kind kind, const char *text,
-                                 const struct node *a, const char *more) {
-    struct node *n = a ? new_node(d, kind) : NULL;
+static const struct tbp_demangled *around(struct demangler *d, enum tbp_demangled_kind kind,
+                                          const char *text, const struct tbp_demangled *a,
+                                          const char *more) {
+    struct tbp_demangled *n = a ? new_node(d, kind) : NULL;
     if (n) {
         n->a = a;
         n->text = tbp_str_c(text);
@@ -139,7 +114,7 @@ static const struct node *around(struct demangler *d, enum node_kind kind, const
     return n;
 }
 
-static const struct node *remember(struct demangler *d, const struct node *n) {
+static const struct tbp_demangled *remember(struct demangler *d, const struct tbp_demangled *n) {
     if (!n || d->n_substitutions >= MAX_SUBSTITUTIONS)
         return NULL;
     d->substitutions[d->n_substitutions++] = n;
@@ -147,12 +122,12 @@ static const struct node *remember(struct demangler *d, const struct node *n) {
 }
 
 /* A list up to an E: of types, arguments or expressions. */
-static const struct node *parse_list(struct demangler *d,
-                                     const struct node *(*item)(struct demangler *)) {
-    struct node *first = new_node(d, NODE_LIST), *last = first;
+static const struct tbp_demangled *
+parse_list(struct demangler *d, const struct tbp_demangled *(*item)(struct demangler *)) {
+    struct tbp_demangled *first = new_node(d, NODE_LIST), *last = first;
     while (first && !take(d, "E")) {
-        const struct node *a = item(d);
-        struct node *next = a ? new_node(d, NODE_LIST) : NULL;
+        const struct tbp_demangled *a = item(d);
+        struct tbp_demangled *next = a ? new_node(d, NODE_LIST) : NULL;
         if (!next)
             return NULL;
         last->a = a;
@@ -189,20 +164,20 @@ static int builtin_of(char code) {
     return -1;
 }
 
-static const struct node *number_node(struct demangler *d, struct tbp_str digits, bool is_negative,
-                                      const char *suffix) {
+static const struct tbp_demangled *number_node(struct demangler *d, struct tbp_str digits,
+                                               bool is_negative, const char *suffix) {
     return text_node(d, tbp_str_c(tbp_arena_printf(d->arena, "%s%.*s%s", is_negative ? "-" : "",
                                                    (int)digits.n, digits.p, suffix)));
 }
 
 /* L is taken: Li128E, Lb1E, L_Z3fooE, LN3ns4enumE2E. */
-static const struct node *parse_literal(struct demangler *d) {
+static const struct tbp_demangled *parse_literal(struct demangler *d) {
     if (take(d, "_Z")) {
-        const struct node *n = parse_encoding(d);
+        const struct tbp_demangled *n = parse_encoding(d);
         return take(d, "E") ? n : NULL;
     }
     int builtin = builtin_of(peek(d));
-    const struct node *type = parse_type(d);
+    const struct tbp_demangled *type = parse_type(d);
     bool is_negative = take(d, "n");
     struct tbp_str digits = {d->at, 0};
     while (peek(d) && peek(d) != 'E') {
@@ -215,41 +190,42 @@ static const struct node *parse_literal(struct demangler *d) {
         return text_node(d, *digits.p == '1' ? TBP_STR("true") : TBP_STR("false"));
     if (builtin >= 0 && builtins[builtin].suffix)
         return number_node(d, digits, is_negative, builtins[builtin].suffix);
-    const struct node *value = number_node(d, digits, is_negative, "");
+    const struct tbp_demangled *value = number_node(d, digits, is_negative, "");
     return pair(d, NODE_MEMBER, around(d, NODE_BEFORE, "(", type, ")"), value);
 }
 
-static const struct node *parse_argument(struct demangler *d) {
+static const struct tbp_demangled *parse_argument(struct demangler *d) {
     if (take(d, "L"))
         return parse_literal(d);
     if (take(d, "J"))
         return parse_list(d, parse_argument);
     if (!take(d, "X"))
         return parse_type(d);
-    const struct node *n = parse_expression(d);
+    const struct tbp_demangled *n = parse_expression(d);
     return take(d, "E") ? n : NULL;
 }
 
 /* I is taken. */
-static const struct node *parse_template(struct demangler *d, const struct node *name) {
+static const struct tbp_demangled *parse_template(struct demangler *d,
+                                                  const struct tbp_demangled *name) {
     return pair(d, NODE_TEMPLATE, name, parse_list(d, parse_argument));
 }
 
 /* T is taken. */
-static const struct node *parse_parameter(struct demangler *d) {
+static const struct tbp_demangled *parse_parameter(struct demangler *d) {
     size_t index;
     if (!take_index(d, 10, &index))
         return NULL;
     if (d->in_lambda)
         return text_node(d, tbp_str_c(tbp_arena_printf(d->arena, "auto:%zu", index + 1)));
-    const struct node *n = d->template_args;
+    const struct tbp_demangled *n = d->template_args;
     while (n && n->next && index--)
         n = n->next;
     return n ? n->a : NULL;
 }
 
 /* S is taken. */
-static const struct node *parse_substitution(struct demangler *d) {
+static const struct tbp_demangled *parse_substitution(struct demangler *d) {
     static const struct {
         char code;
         const char *name;
@@ -293,7 +269,7 @@ static int take_operator(struct demangler *d) {
     return -1;
 }
 
-static const struct node *parse_source_name(struct demangler *d) {
+static const struct tbp_demangled *parse_source_name(struct demangler *d) {
     size_t n;
     if (!take_number(d, &n) || n == 0 || n > (size_t)(d->end - d->at))
         return NULL;
@@ -304,7 +280,7 @@ static const struct node *parse_source_name(struct demangler *d) {
 }
 
 /* U is taken: Ut_, UlvE_ */
-static const struct node *parse_unnamed(struct demangler *d) {
+static const struct tbp_demangled *parse_unnamed(struct demangler *d) {
     size_t index;
     if (take(d, "t")) {
         if (!take_index(d, 10, &index))
@@ -314,11 +290,11 @@ static const struct node *parse_unnamed(struct demangler *d) {
     if (!take(d, "l"))
         return NULL;
     d->in_lambda++;
-    const struct node *parameters = parse_list(d, parse_type);
+    const struct tbp_demangled *parameters = parse_list(d, parse_type);
     d->in_lambda--;
     if (!parameters || !take_index(d, 10, &index))
         return NULL;
-    struct node *function = new_node(d, NODE_FUNCTION);
+    struct tbp_demangled *function = new_node(d, NODE_FUNCTION);
     if (!function)
         return NULL;
     function->b = parameters;
@@ -326,14 +302,15 @@ static const struct node *parse_unnamed(struct demangler *d) {
                   tbp_arena_printf(d->arena, "#%zu}", index + 1));
 }
 
-static struct tbp_str last_name(const struct node *n) {
+static struct tbp_str last_name(const struct tbp_demangled *n) {
     while (n && (n->kind == NODE_NESTED || n->kind == NODE_TEMPLATE))
         n = n->kind == NODE_NESTED ? n->b : n->a;
     return n ? n->text : TBP_STR_NONE;
 }
 
-static const struct node *parse_unqualified(struct demangler *d, const struct node *scope) {
-    const struct node *n = NULL;
+static const struct tbp_demangled *parse_unqualified(struct demangler *d,
+                                                     const struct tbp_demangled *scope) {
+    const struct tbp_demangled *n = NULL;
     char c = peek(d), second = peek_second(d);
     int op;
     take(d, "L"); /* of internal linkage */
@@ -359,12 +336,13 @@ static const struct node *parse_unqualified(struct demangler *d, const struct no
 }
 
 /* One part of a nested name; *is_known: it has a number already. */
-static const struct node *parse_part(struct demangler *d, const struct node *scope,
-                                     bool is_function, bool *is_known) {
+static const struct tbp_demangled *parse_part(struct demangler *d,
+                                              const struct tbp_demangled *scope, bool is_function,
+                                              bool *is_known) {
     *is_known = false;
     d->ends_in_template = false;
     if (scope && take(d, "I")) {
-        const struct node *n = parse_template(d, scope);
+        const struct tbp_demangled *n = parse_template(d, scope);
         if (n && is_function)
             d->template_args = n->b;
         d->ends_in_template = true;
@@ -376,12 +354,12 @@ static const struct node *parse_part(struct demangler *d, const struct node *sco
     }
     if (!scope && take(d, "T"))
         return parse_parameter(d);
-    const struct node *n = parse_unqualified(d, scope);
+    const struct tbp_demangled *n = parse_unqualified(d, scope);
     return scope ? pair(d, NODE_NESTED, scope, n) : n;
 }
 
 /* N is taken. */
-static const struct node *parse_nested(struct demangler *d, bool is_function) {
+static const struct tbp_demangled *parse_nested(struct demangler *d, bool is_function) {
     const char *qualifiers = "";
     for (;; d->at++) {
         if (peek(d) == 'K')
@@ -389,7 +367,7 @@ static const struct node *parse_nested(struct demangler *d, bool is_function) {
         else if (peek(d) != 'V' && peek(d) != 'r' && peek(d) != 'R' && peek(d) != 'O')
             break;
     }
-    const struct node *n = NULL;
+    const struct tbp_demangled *n = NULL;
     bool is_known, is_template = false;
     while (!take(d, "E")) {
         n = parse_part(d, n, is_function, &is_known);
@@ -402,22 +380,22 @@ static const struct node *parse_nested(struct demangler *d, bool is_function) {
 }
 
 /* Z is taken: what stands inside of a function. */
-static const struct node *parse_local(struct demangler *d) {
-    const struct node *function = parse_encoding(d);
+static const struct tbp_demangled *parse_local(struct demangler *d) {
+    const struct tbp_demangled *function = parse_encoding(d);
     size_t number;
     if (!take(d, "E"))
         return NULL;
     if (take(d, "d") && !take_index(d, 10, &number))
         return NULL;
-    const struct node *entity =
+    const struct tbp_demangled *entity =
         take(d, "s") ? text_node(d, TBP_STR("string literal")) : parse_name(d, false);
     if (take(d, "_") && !take_number(d, &number))
         return NULL;
     return pair(d, NODE_NESTED, function, entity);
 }
 
-static const struct node *parse_plain_name(struct demangler *d, bool is_function) {
-    const struct node *n;
+static const struct tbp_demangled *parse_plain_name(struct demangler *d, bool is_function) {
+    const struct tbp_demangled *n;
     bool is_known = false;
     d->ends_in_template = false;
     if (take(d, "St"))
@@ -435,8 +413,8 @@ static const struct node *parse_plain_name(struct demangler *d, bool is_function
     return n;
 }
 
-static const struct node *parse_name(struct demangler *d, bool is_function) {
-    const struct node *n = NULL;
+static const struct tbp_demangled *parse_name(struct demangler *d, bool is_function) {
+    const struct tbp_demangled *n = NULL;
     if (d->depth >= MAX_DEPTH)
         return NULL;
     d->depth++;
@@ -453,20 +431,20 @@ static const struct node *parse_name(struct demangler *d, bool is_function) {
 /* ---- types ---- */
 
 /* F is taken. */
-static const struct node *parse_function_type(struct demangler *d) {
+static const struct tbp_demangled *parse_function_type(struct demangler *d) {
     take(d, "Y"); /* extern "C" */
-    const struct node *result = parse_type(d);
+    const struct tbp_demangled *result = parse_type(d);
     return pair(d, NODE_FUNCTION, result, result ? parse_list(d, parse_type) : NULL);
 }
 
 /* A is taken. */
-static const struct node *parse_array(struct demangler *d) {
+static const struct tbp_demangled *parse_array(struct demangler *d) {
     struct tbp_str digits = {d->at, 0};
     while (is_digit(peek(d))) {
         d->at++;
         digits.n++;
     }
-    struct node *n = take(d, "_") ? new_node(d, NODE_ARRAY) : NULL;
+    struct tbp_demangled *n = take(d, "_") ? new_node(d, NODE_ARRAY) : NULL;
     if (!n || !(n->a = parse_type(d)))
         return NULL;
     n->text = digits;
@@ -474,7 +452,7 @@ static const struct node *parse_array(struct demangler *d) {
 }
 
 /* D is taken. */
-static const struct node *parse_d_type(struct demangler *d, bool *is_known) {
+static const struct tbp_demangled *parse_d_type(struct demangler *d, bool *is_known) {
     static const struct {
         char code;
         const char *name;
@@ -491,7 +469,7 @@ static const struct node *parse_d_type(struct demangler *d, bool *is_known) {
         return parse_type(d);
     if (!take(d, "t") && !take(d, "T"))
         return NULL;
-    const struct node *n = parse_expression(d);
+    const struct tbp_demangled *n = parse_expression(d);
     return take(d, "E") ? around(d, NODE_BEFORE, "decltype (", n, ")") : NULL;
 }
 
@@ -501,12 +479,13 @@ static const struct {
 } modifiers[] = {{'P', "*"},      {'R', "&"},         {'O', "&&"},
                  {'K', " const"}, {'V', " volatile"}, {'r', " restrict"}};
 
-static bool is_reference(const struct node *n) {
+static bool is_reference(const struct tbp_demangled *n) {
     return n->kind == NODE_AFTER && (tbp_str_is(n->text, "&") || tbp_str_is(n->text, "&&"));
 }
 
 /* A reference to a reference is one: && only if both are. */
-static const struct node *modified(struct demangler *d, const struct node *n, const char *text) {
+static const struct tbp_demangled *modified(struct demangler *d, const struct tbp_demangled *n,
+                                            const char *text) {
     bool is_ref = *text == '&';
     if (!n || !is_ref || !is_reference(n))
         return around(d, NODE_AFTER, text, n, "");
@@ -514,9 +493,9 @@ static const struct node *modified(struct demangler *d, const struct node *n, co
 }
 
 /* Of a pack: each of its types. */
-static const struct node *modify_all(struct demangler *d, const struct node *list,
-                                     const char *text) {
-    struct node *first = new_node(d, NODE_LIST), *last = first;
+static const struct tbp_demangled *modify_all(struct demangler *d, const struct tbp_demangled *list,
+                                              const char *text) {
+    struct tbp_demangled *first = new_node(d, NODE_LIST), *last = first;
     for (; last && list->next; list = list->next) {
         last->a = modified(d, list->a, text);
         last->next = last->a ? new_node(d, NODE_LIST) : NULL;
@@ -525,19 +504,19 @@ static const struct node *modify_all(struct demangler *d, const struct node *lis
     return last ? first : NULL;
 }
 
-static const struct node *parse_modified(struct demangler *d) {
+static const struct tbp_demangled *parse_modified(struct demangler *d) {
     for (size_t i = 0; i < sizeof modifiers / sizeof *modifiers; i++)
         if (peek(d) == modifiers[i].code) {
             d->at++;
-            const struct node *n = parse_type(d);
+            const struct tbp_demangled *n = parse_type(d);
             return n && n->kind == NODE_LIST ? modify_all(d, n, modifiers[i].text)
                                              : modified(d, n, modifiers[i].text);
         }
     return NULL;
 }
 
-static const struct node *parse_template_or(struct demangler *d, const struct node *n,
-                                            bool *is_known) {
+static const struct tbp_demangled *
+parse_template_or(struct demangler *d, const struct tbp_demangled *n, bool *is_known) {
     if (!n || peek(d) != 'I')
         return n;
     if (!*is_known && !remember(d, n))
@@ -547,7 +526,7 @@ static const struct node *parse_template_or(struct demangler *d, const struct no
     return parse_template(d, n);
 }
 
-static const struct node *parse_class(struct demangler *d, bool *is_known) {
+static const struct tbp_demangled *parse_class(struct demangler *d, bool *is_known) {
     if (peek(d) == 'S' && peek_second(d) != 't') {
         d->at++;
         *is_known = true;
@@ -555,13 +534,13 @@ static const struct node *parse_class(struct demangler *d, bool *is_known) {
     }
     if (take(d, "T"))
         return parse_template_or(d, parse_parameter(d), is_known);
-    const struct node *args = d->template_args;
-    const struct node *n = parse_name(d, false);
+    const struct tbp_demangled *args = d->template_args;
+    const struct tbp_demangled *n = parse_name(d, false);
     d->template_args = args;
     return n;
 }
 
-static const struct node *parse_any_type(struct demangler *d, bool *is_known) {
+static const struct tbp_demangled *parse_any_type(struct demangler *d, bool *is_known) {
     int builtin = builtin_of(peek(d));
     if (builtin >= 0) {
         d->at++;
@@ -590,7 +569,7 @@ static const struct node *parse_any_type(struct demangler *d, bool *is_known) {
         return parse_source_name(d);
     case 'M': {
         d->at++;
-        const struct node *of = parse_type(d);
+        const struct tbp_demangled *of = parse_type(d);
         return around(d, NODE_AFTER, "*", pair(d, NODE_NESTED, of, of ? parse_type(d) : NULL), "");
     }
     default:
@@ -598,33 +577,33 @@ static const struct node *parse_any_type(struct demangler *d, bool *is_known) {
     }
 }
 
-static const struct node *parse_type(struct demangler *d) {
+static const struct tbp_demangled *parse_type(struct demangler *d) {
     bool is_known = false;
     if (d->depth >= MAX_DEPTH)
         return NULL;
     d->depth++;
-    const struct node *n = parse_any_type(d, &is_known);
+    const struct tbp_demangled *n = parse_any_type(d, &is_known);
     d->depth--;
     return is_known ? n : remember(d, n);
 }
 
 /* ---- expressions: the simple ones ---- */
 
-static const struct node *parse_operation(struct demangler *d) {
+static const struct tbp_demangled *parse_operation(struct demangler *d) {
     int op = take_operator(d);
     if (op < 0 || operators[op].operands == 0)
         return NULL;
-    const struct node *a = parse_expression(d);
+    const struct tbp_demangled *a = parse_expression(d);
     if (operators[op].operands == 1)
         return around(d, NODE_BEFORE, operators[op].text, around(d, NODE_BEFORE, "(", a, ")"), "");
-    const struct node *b = a ? parse_expression(d) : NULL;
+    const struct tbp_demangled *b = a ? parse_expression(d) : NULL;
     const char *between = tbp_arena_printf(d->arena, ")%s(", operators[op].text);
     return pair(d, NODE_MEMBER, around(d, NODE_BEFORE, "((", a, between),
                 around(d, NODE_BEFORE, "", b, "))"));
 }
 
-static const struct node *parse_expression(struct demangler *d) {
-    const struct node *n = NULL;
+static const struct tbp_demangled *parse_expression(struct demangler *d) {
+    const struct tbp_demangled *n = NULL;
     if (d->depth >= MAX_DEPTH)
         return NULL;
     d->depth++;
@@ -633,7 +612,7 @@ static const struct node *parse_expression(struct demangler *d) {
     } else if (take(d, "T")) {
         n = parse_parameter(d);
     } else if (take(d, "sr")) {
-        const struct node *of = parse_type(d);
+        const struct tbp_demangled *of = parse_type(d);
         n = pair(d, NODE_NESTED, of, of ? parse_source_name(d) : NULL);
         n = n && take(d, "I") ? parse_template(d, n) : n;
     } else if (take(d, "st")) {
@@ -649,8 +628,8 @@ static const struct node *parse_expression(struct demangler *d) {
 
 /* ---- a function or variable with its type ---- */
 
-static const struct node *parse_parameters(struct demangler *d) {
-    struct node *first = new_node(d, NODE_LIST), *last = first;
+static const struct tbp_demangled *parse_parameters(struct demangler *d) {
+    struct tbp_demangled *first = new_node(d, NODE_LIST), *last = first;
     while (first && peek(d) && peek(d) != 'E' && peek(d) != '.') {
         last->a = parse_type(d);
         last->next = last->a ? new_node(d, NODE_LIST) : NULL;
@@ -661,16 +640,16 @@ static const struct node *parse_parameters(struct demangler *d) {
     return first;
 }
 
-static const struct node *parse_encoding(struct demangler *d) {
+static const struct tbp_demangled *parse_encoding(struct demangler *d) {
     if (d->depth >= MAX_DEPTH)
         return NULL;
     d->depth++;
     d->is_special_name = false;
-    const struct node *name = parse_name(d, true), *n = name;
+    const struct tbp_demangled *name = parse_name(d, true), *n = name;
     bool has_result = d->ends_in_template && !d->is_special_name;
     if (name && peek(d) && peek(d) != 'E' && peek(d) != '.') {
-        struct node *function = new_node(d, NODE_FUNCTION);
-        const struct node *result = has_result ? parse_type(d) : NULL;
+        struct tbp_demangled *function = new_node(d, NODE_FUNCTION);
+        const struct tbp_demangled *result = has_result ? parse_type(d) : NULL;
         bool is_whole = function && (result || !has_result);
         if (is_whole) {
             function->a = result;
@@ -682,155 +661,6 @@ static const struct node *parse_encoding(struct demangler *d) {
     return n;
 }
 
-/* ---- writing ---- */
-
-struct writer {
-    char *text;
-    size_t n;
-    unsigned depth, steps; /* steps: what is empty can repeat itself, too */
-    bool is_full;
-};
-
-static void write_node(struct writer *w, const struct node *n);
-static void write_left(struct writer *w, const struct node *n);
-static void write_right(struct writer *w, const struct node *n);
-
-static void put(struct writer *w, struct tbp_str s) {
-    if (s.n > MAX_TEXT - w->n)
-        w->is_full = true;
-    if (w->is_full)
-        return;
-    memcpy(w->text + w->n, s.p, s.n);
-    w->n += s.n;
-}
-
-/* Packs stand in one list with the rest; void alone is no parameter. */
-static void write_list(struct writer *w, const struct node *list, bool *is_first) {
-    for (; list && list->next && !w->is_full; list = list->next) {
-        w->is_full = ++w->steps > MAX_STEPS;
-        if (list->a->kind == NODE_LIST) {
-            if (++w->depth < MAX_DEPTH)
-                write_list(w, list->a, is_first);
-            w->depth--;
-            continue;
-        }
-        if (!*is_first)
-            put(w, TBP_STR(", "));
-        *is_first = false;
-        write_node(w, list->a);
-    }
-}
-
-static void write_parameters(struct writer *w, const struct node *list) {
-    bool is_first = true;
-    put(w, TBP_STR("("));
-    bool is_void = list->next && !list->next->next && list->a->kind == NODE_TEXT &&
-                   tbp_str_is(list->a->text, "void");
-    if (!is_void)
-        write_list(w, list, &is_first);
-    put(w, TBP_STR(")"));
-}
-
-static bool is_written_around(const struct node *n) {
-    return n->kind == NODE_FUNCTION || n->kind == NODE_ARRAY;
-}
-
-static void write_template(struct writer *w, const struct node *n) {
-    bool is_first = true;
-    write_node(w, n->a);
-    put(w, TBP_STR("<"));
-    write_list(w, n->b, &is_first);
-    put(w, w->n && w->text[w->n - 1] == '>' ? TBP_STR(" >") : TBP_STR(">"));
-}
-
-static void write_function_of_name(struct writer *w, const struct node *n) {
-    const struct node *function = n->b, *name = n->a;
-    bool is_const = name->kind == NODE_BEFORE && tbp_str_is(name->more, " const");
-    if (function->a) {
-        write_left(w, function->a);
-        put(w, TBP_STR(" "));
-    }
-    write_node(w, is_const ? name->a : name);
-    write_parameters(w, function->b);
-    if (function->a)
-        write_right(w, function->a);
-    if (is_const)
-        put(w, name->more);
-}
-
-static void write_left_part(struct writer *w, const struct node *n) {
-    switch (n->kind) {
-    case NODE_TEXT:
-        put(w, n->text);
-        break;
-    case NODE_NESTED:
-    case NODE_MEMBER:
-        write_node(w, n->a);
-        put(w, n->kind == NODE_NESTED ? TBP_STR("::") : TBP_STR_NONE);
-        write_node(w, n->b);
-        break;
-    case NODE_TEMPLATE:
-        write_template(w, n);
-        break;
-    case NODE_AFTER:
-        write_left(w, n->a);
-        put(w, is_written_around(n->a) ? TBP_STR("(") : TBP_STR_NONE);
-        put(w, n->text);
-        break;
-    case NODE_BEFORE:
-        put(w, n->text);
-        write_node(w, n->a);
-        put(w, n->more);
-        break;
-    case NODE_FUNCTION:
-    case NODE_ARRAY:
-        if (n->a) {
-            write_left(w, n->a);
-            put(w, TBP_STR(" "));
-        }
-        break;
-    case NODE_NAMED:
-        write_function_of_name(w, n);
-        break;
-    case NODE_LIST: {
-        bool is_first = true;
-        write_list(w, n, &is_first);
-        break;
-    }
-    }
-}
-
-static void write_left(struct writer *w, const struct node *n) {
-    if (++w->depth >= MAX_DEPTH || ++w->steps > MAX_STEPS)
-        w->is_full = true;
-    if (!w->is_full)
-        write_left_part(w, n);
-    w->depth--;
-}
-
-static void write_right(struct writer *w, const struct node *n) {
-    if (++w->depth >= MAX_DEPTH)
-        w->is_full = true;
-    if (!w->is_full && n->kind == NODE_AFTER) {
-        put(w, is_written_around(n->a) ? TBP_STR(")") : TBP_STR_NONE);
-        write_right(w, n->a);
-    } else if (!w->is_full && is_written_around(n)) {
-        if (n->kind == NODE_FUNCTION)
-            write_parameters(w, n->b);
-        put(w, n->kind == NODE_ARRAY ? TBP_STR("[") : TBP_STR_NONE);
-        put(w, n->text);
-        put(w, n->kind == NODE_ARRAY ? TBP_STR("]") : TBP_STR_NONE);
-        if (n->a)
-            write_right(w, n->a);
-    }
-    w->depth--;
-}
-
-static void write_node(struct writer *w, const struct node *n) {
-    write_left(w, n);
-    write_right(w, n);
-}
-
 struct tbp_str tbp_demangle(struct tbp_str mangled, struct tbp_arena *a) {
     struct tbp_arena scratch;
     struct tbp_str name = mangled;
@@ -838,13 +668,12 @@ struct tbp_str tbp_demangle(struct tbp_str mangled, struct tbp_arena *a) {
         return mangled;
     tbp_arena_init(&scratch);
     struct demangler d = {.at = mangled.p + 2, .end = mangled.p + mangled.n, .arena = &scratch};
-    d.substitutions = TBP_NEW_N(&scratch, const struct node *, MAX_SUBSTITUTIONS);
-    const struct node *n = parse_encoding(&d);
+    d.substitutions = TBP_NEW_N(&scratch, const struct tbp_demangled *, MAX_SUBSTITUTIONS);
+    const struct tbp_demangled *n = parse_encoding(&d);
     if (n && (d.at == d.end || *d.at == '.')) {
-        struct writer w = {.text = tbp_arena_alloc(&scratch, MAX_TEXT, 1)};
-        write_node(&w, n);
-        if (!w.is_full)
-            name = tbp_arena_str(a, (struct tbp_str){w.text, w.n});
+        struct tbp_str readable = tbp_demangled_text(n, &scratch);
+        if (readable.n)
+            name = tbp_arena_str(a, readable);
     }
     tbp_arena_release(&scratch);
     return name;
