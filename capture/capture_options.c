@@ -7,13 +7,14 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "base/str.h"
+#include "capture/gpu_kinds.h"
 #include "capture/last_error.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum type { INT, U64, MASK, BYTES, BOOL, WORD, TEXT };
+enum type { INT, U64, MASK, BYTES, BOOL, WORD, TEXT, GPU_KINDS };
 
 struct option {
     const char *key;
@@ -24,6 +25,7 @@ struct option {
 };
 
 static const char *const policies[] = {"stop", "ring", "grow", NULL};
+static const char *const gpu_modes[] = {"off", "auto", "on", "require", NULL};
 static const char *const memory_modes[] = {"off", "api", "sampled", "all", NULL};
 
 #define AT(field) offsetof(tbprof_options, field)
@@ -50,8 +52,17 @@ static const struct option options[] = {
     {"session_id", TEXT, AT(session_id), 0, 0, 0, NULL},
     {"override_hostname", TEXT, AT(override_hostname), 0, 0, 0, NULL},
     {"spool_dir", TEXT, AT(spool_dir), 0, 0, 0, NULL},
+    {"gpu", WORD, AT(gpu), 0, 3, TBPROF_GPU_AUTO, gpu_modes},
+    {"gpu_flush_ms", INT, AT(gpu_flush_ms), 1, 3600000, 1000, NULL},
+    {"gpu_buffer_bytes", BYTES, AT(gpu_buffer_bytes), 4096, INT64_C(1) << 30, INT64_C(1) << 20,
+     NULL},
+    {"gpu_kinds", GPU_KINDS, AT(gpu_kinds), 0, 0, 0, NULL},
 };
 enum { N_OPTIONS = sizeof options / sizeof *options };
+
+static bool is_text(const struct option *o) {
+    return o->type == TEXT || o->type == GPU_KINDS;
+}
 
 static bool is_wide(const struct option *o) {
     return o->type == U64 || o->type == MASK || o->type == BYTES;
@@ -159,7 +170,10 @@ static int bad_value(const struct option *o, const char *value, struct tbp_error
 static int set(tbprof_options *values, const struct option *o, const char *text,
                struct tbp_error *err) {
     int64_t value;
-    if (o->type == TEXT) {
+    uint32_t kinds;
+    if (o->type == GPU_KINDS && tbp_gpu_kinds_parse(text, &kinds, err) != TBP_OK)
+        return TBP_E_OPTION;
+    if (is_text(o)) {
         *text_of(values, o) = *text ? text : NULL;
         return TBP_OK;
     }
@@ -218,7 +232,7 @@ static void from_environment(tbprof_options *values) {
 static void defaults(tbprof_options *values) {
     *values = (tbprof_options){.struct_size = sizeof *values};
     for (size_t i = 0; i < N_OPTIONS; i++)
-        if (options[i].type != TEXT)
+        if (!is_text(&options[i]))
             put(values, &options[i], options[i].value);
 }
 
@@ -230,7 +244,7 @@ void tbprof_options_init(tbprof_options *values) {
 int tbp_capture_options_check(const tbprof_options *values, struct tbp_error *err) {
     for (size_t i = 0; i < N_OPTIONS; i++) {
         const struct option *o = &options[i];
-        if (o->type == TEXT)
+        if (is_text(o))
             continue;
         int64_t value = get(values, o);
         if (!is_in_range(o, value))
@@ -238,7 +252,8 @@ int tbp_capture_options_check(const tbprof_options *values, struct tbp_error *er
                             "option '%s': %" PRId64 " is not from %" PRId64 " to %" PRId64, o->key,
                             value, o->min, o->max);
     }
-    return TBP_OK;
+    uint32_t kinds;
+    return tbp_gpu_kinds_parse(values->gpu_kinds, &kinds, err);
 }
 
 void tbp_capture_options_print(const tbprof_options *values, char *to, size_t size) {
@@ -248,10 +263,9 @@ void tbp_capture_options_print(const tbprof_options *values, char *to, size_t si
     for (size_t i = 0; i < N_OPTIONS; i++) {
         const struct option *o = &options[i];
         char line[320];
-        const char *text =
-            o->type == TEXT ? *text_of((tbprof_options *)(uintptr_t)values, o) : NULL;
-        int64_t value = o->type == TEXT ? 0 : get(values, o);
-        if (o->type == TEXT ? !text : value == o->value)
+        const char *text = is_text(o) ? *text_of((tbprof_options *)(uintptr_t)values, o) : NULL;
+        int64_t value = is_text(o) ? 0 : get(values, o);
+        if (is_text(o) ? !text : value == o->value)
             continue;
         if (text)
             snprintf(line, sizeof line, "%s=%.250s\n", o->key, text);

@@ -7,6 +7,7 @@
  */
 #include "capture/fork.h"
 
+#include "capture/gpu_session.h"
 #include "capture/janitor.h"
 #include "capture/session.h"
 #include "capture/spool_file.h"
@@ -39,6 +40,7 @@ static void in_child(void) {
     tbp_string_table_after_fork();
     tbp_threads_after_fork();
     tbp_janitor_after_fork();
+    tbp_gpu_after_fork();
     tbp_spool_files_after_fork();
     tbp_session_after_fork();
 }

@@ -6,6 +6,7 @@
 #include "capture/janitor.h"
 
 #include "capture/clock.h"
+#include "capture/gpu_session.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -51,7 +52,7 @@ static int64_t resident_bytes(int fd) {
 
 /* When each thing is due, monotonic ns. */
 struct agenda {
-    int64_t anchor, resident;
+    int64_t anchor, resident, gpu;
     int64_t anchor_step;
     int statm;
 };
@@ -76,7 +77,9 @@ static int64_t work(struct tbp_session *session, struct agenda *a, int64_t now) 
     }
     if (session->begin_at_ns && now >= session->begin_at_ns)
         tbp_session_begin_recording(session);
-    int64_t next = earlier(a->anchor, session->end_at_ns);
+    if (now >= a->gpu)
+        a->gpu = tbp_gpu_poll() ? now + 100 * MILLISECOND_NS : INT64_MAX;
+    int64_t next = earlier(earlier(a->anchor, a->gpu), session->end_at_ns);
     next = period > 0 ? earlier(next, a->resident) : next;
     return session->begin_at_ns ? earlier(next, session->begin_at_ns) : next;
 }
@@ -86,6 +89,7 @@ static void *run(void *argument) {
     prctl(PR_SET_NAME, "tbprof-janitor");
     int64_t now = tbp_clock_ns(CLOCK_MONOTONIC);
     struct agenda agenda = {.anchor = now + 10 * MILLISECOND_NS,
+                            .gpu = now + 100 * MILLISECOND_NS,
                             .anchor_step = 10 * MILLISECOND_NS,
                             .statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)};
     while (!__atomic_load_n(&janitor.must_end, __ATOMIC_ACQUIRE)) {

@@ -9,6 +9,7 @@
 #include "base/guard.h"
 #include "base/log.h"
 #include "capture/fork.h"
+#include "capture/gpu_session.h"
 #include "capture/janitor.h"
 #include "capture/last_error.h"
 #include "capture/record.h"
@@ -43,6 +44,7 @@ static void set_state(const struct tbp_session *s, uint32_t flags, int level) {
 void tbp_session_begin_recording(struct tbp_session *s) {
     s->begin_at_ns = 0;
     set_state(s, s->flags, s->options.host_tracer_level);
+    tbp_gpu_resume();
 }
 
 /* ---- clocks ---- */
@@ -114,6 +116,15 @@ static void next_generation(struct tbp_session *s) {
     s->generation = sessions.generation;
 }
 
+/* False: the GPU has to be recorded and cannot. */
+static bool begin_gpu(const struct tbp_session *s) {
+    if (s->begin_at_ns || s->options.start_paused)
+        return true;
+    return tbp_gpu_resume() || s->options.gpu != TBPROF_GPU_REQUIRE;
+}
+
+static tbprof_status stop(bool is_wanted);
+
 static tbprof_status start(const char *logdir, const tbprof_options *options) {
     struct tbp_error err = {0};
     char warning[512] = "";
@@ -128,11 +139,17 @@ static tbprof_status start(const char *logdir, const tbprof_options *options) {
         return tbp_last_error_from(&err);
     }
     open_session(s);
+    tbp_gpu_open(&s->options, s->first_anchor.monotonic_ns);
     if (tbp_janitor_start(s, &err) != TBP_OK)
         tbprof_warn("no helper thread could be started: times may drift");
     if (*warning) {
         tbprof_warn(warning);
         tbp_log(TBP_LOG_WARNING, "%s", warning);
+    }
+    if (!begin_gpu(s)) {
+        stop(false);
+        return tbp_last_error_set(TBPROF_FAILED_PRECONDITION, "the GPU cannot be recorded: %s",
+                                  tbp_gpu_failure());
     }
     return TBPROF_OK;
 }
@@ -193,6 +210,7 @@ static struct tbp_run_request request_of(const struct tbp_session *s, const char
 /* Nobody records any more when this returns; false: somebody may, and the spool must stay. */
 static bool close_session(struct tbp_session *s) {
     struct tbp_thread_sums sums;
+    tbp_gpu_close();
     set_state(s, 0, 0);
     bool is_settled = tbp_threads_settle();
     tbp_threads_sum(&sums);
@@ -295,6 +313,7 @@ tbprof_status tbprof_pause(void) {
     if (!s)
         return status;
     if (level_now() > 0) {
+        tbp_gpu_pause();
         tbp_record_mark(TBP_REC_PAUSE);
         set_state(s, s->flags & ~(uint32_t)TBP_STATE_MEMORY, 0);
     }
@@ -310,6 +329,7 @@ tbprof_status tbprof_resume(void) {
     if (level_now() == 0) {
         set_state(s, s->flags, s->options.host_tracer_level);
         tbp_record_mark(TBP_REC_RESUME);
+        tbp_gpu_resume();
     }
     pthread_mutex_unlock(&sessions.lock);
     return status;
@@ -332,6 +352,7 @@ static tbprof_status take_part(struct tbp_session *s, struct writing *w) {
     if (!s->carry)
         s->carry = tbp_run_carry_new();
     w->request.carry = s->carry;
+    tbp_gpu_flush();
     pthread_mutex_lock(&s->reading);
     add_anchor(s);
     tbp_spool_detach(s->spool);

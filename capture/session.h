@@ -16,7 +16,7 @@ struct tbp_session {
     struct tbp_spool *spool;
     struct tbp_run_carry *carry; /* from snapshot to snapshot */
     tbprof_options options;      /* its texts are those below */
-    char session_id[256], host[256], spool_dir[2048], logdir[2048];
+    char session_id[256], host[256], spool_dir[2048], logdir[2048], gpu_kinds[128];
     struct tbp_run_job job; /* which other processes put their profiles into the same run */
     bool is_tsc, is_saved;  /* saved: has a logdir */
     uint32_t generation, flags;

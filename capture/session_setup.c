@@ -77,14 +77,16 @@ static int set_options(struct tbp_session *s, const tbprof_options *given, struc
     tbprof_options *o = &s->options;
     if (!copy_text(s->session_id, sizeof s->session_id, o->session_id) ||
         !copy_text(s->host, sizeof s->host, o->override_hostname) ||
-        !copy_text(s->spool_dir, sizeof s->spool_dir, o->spool_dir))
+        !copy_text(s->spool_dir, sizeof s->spool_dir, o->spool_dir) ||
+        !copy_text(s->gpu_kinds, sizeof s->gpu_kinds, o->gpu_kinds))
         return tbp_fail(err, TBP_E_OPTION,
-                        "session_id, override_hostname or spool_dir is too long");
+                        "session_id, override_hostname, spool_dir or gpu_kinds is too long");
     if (!*s->host && gethostname(s->host, sizeof s->host - 1) != 0)
         copy_text(s->host, sizeof s->host, "localhost");
     o->session_id = *s->session_id ? s->session_id : NULL;
     o->override_hostname = s->host;
     o->spool_dir = *s->spool_dir ? s->spool_dir : NULL;
+    o->gpu_kinds = *s->gpu_kinds ? s->gpu_kinds : NULL;
     static const uint32_t memory_flags[] = {
         0, TBP_STATE_MEMORY, TBP_STATE_MEMORY | TBP_STATE_MALLOC,
         TBP_STATE_MEMORY | TBP_STATE_MALLOC | TBP_STATE_MALLOC_ALL};

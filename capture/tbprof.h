@@ -67,6 +67,15 @@ typedef enum tbprof_full_policy {
     TBPROF_FULL_GROW = 2
 } tbprof_full_policy;
 
+/* Whether what a GPU does is recorded. AUTO: if the program uses CUDA; ON: CUDA and CUPTI are
+ * loaded at start, a failure is a warning; REQUIRE: a failure is one of tbprof_start. */
+typedef enum tbprof_gpu {
+    TBPROF_GPU_OFF = 0,
+    TBPROF_GPU_AUTO = 1,
+    TBPROF_GPU_ON = 2,
+    TBPROF_GPU_REQUIRE = 3
+} tbprof_gpu;
+
 typedef struct tbprof_options {
     size_t struct_size;          /* set by tbprof_options_init: later releases append fields */
     int host_tracer_level;       /* 2: records scopes of level 1 … 2; 0: none */
@@ -77,7 +86,7 @@ typedef struct tbprof_options {
     uint64_t start_timestamp_ns; /* 0: now; else since 1970 */
     uint64_t category_mask;      /* all; bit n: scopes of category n are recorded */
     uint64_t max_host_bytes;     /* 512 MiB of records */
-    uint64_t max_device_bytes;   /* 256 MiB */
+    uint64_t max_device_bytes;   /* 256 MiB of buffers between the GPU and the records */
     int full_policy;             /* tbprof_full_policy */
     int memory_mode;             /* 0 off, 1 tbprof_memory_*, 2 also sampled malloc, 3 all malloc */
     int rss_period_ms;           /* 100: resident set as a counter; 0: off */
@@ -91,6 +100,10 @@ typedef struct tbprof_options {
     const char *session_id; /* name of the run; NULL: the local time, never one that exists */
     const char *override_hostname; /* NULL: gethostname() */
     const char *spool_dir;         /* NULL: $TBPROF_SPOOL_DIR, $TMPDIR, /tmp; "memory": no file */
+    int gpu;                       /* tbprof_gpu: AUTO */
+    int gpu_flush_ms;              /* 1000: how often what a GPU did is fetched */
+    uint64_t gpu_buffer_bytes;     /* 1 MiB: one buffer of those */
+    const char *gpu_kinds; /* NULL: "kernel,memcpy,memset,api,sync,memory,overhead"; also "graph" */
 } tbprof_options;
 
 /* Defaults, then the environment (TBPROF_<FIELD IN CAPITALS>, and TBPROF_CONFIG=FILE.yaml). */

@@ -15,6 +15,7 @@ enum {
     LINE_AGAIN = 0x40000000, /* a thread number that was used twice */
     LINE_ACTIVITIES = 0x7f000000,
     LINE_COUNTERS = 0x7f0000ff,
+    LINE_GPU = 0x7f000100,
     MAX_LEVEL = 255,
 };
 #define LINE_COUNTERS_NAME "_counters_"
@@ -24,7 +25,8 @@ static const uint32_t line_kinds =
       TBP_REC_BIT(TBP_REC_ASYNC_END) | TBP_REC_BIT(TBP_REC_MEMORY_BASE) |
       TBP_REC_BIT(TBP_REC_THREAD_NAME) | TBP_REC_BIT(TBP_REC_METADATA) |
       TBP_REC_BIT(TBP_REC_WARNING) | TBP_REC_BIT(TBP_REC_ANNOTATION) |
-      TBP_REC_BIT(TBP_REC_ANNOTATION_END));
+      TBP_REC_BIT(TBP_REC_ANNOTATION_END) | TBP_REC_BIT(TBP_REC_GPU) |
+      TBP_REC_BIT(TBP_REC_GPU_DEVICE) | TBP_REC_BIT(TBP_REC_GPU_LOSS));
 static const uint32_t scope_kinds = TBP_REC_BIT(TBP_REC_BEGIN) | TBP_REC_BIT(TBP_REC_END) |
                                     TBP_REC_BIT(TBP_REC_ANNOTATION) | TBP_REC_BIT(TBP_REC_ARGS) |
                                     TBP_REC_BIT(TBP_REC_ANNOTATION_END);
@@ -108,7 +110,9 @@ static void add_thread_lines(struct tbp_collect *c) {
     for (size_t i = 0; i < c->recording.n_threads; i++) {
         const struct tbp_rec_thread *t = &c->recording.threads[i];
         bool is_new;
-        if (!(t->kinds & line_kinds) && c->threads[i].n_carried == 0)
+        size_t n_calls;
+        tbp_rec_gpu_host(&c->gpu, i, &n_calls);
+        if (!(t->kinds & line_kinds) && c->threads[i].n_carried == 0 && n_calls == 0)
             continue;
         tbp_idmap_put(&tids, (uint32_t)t->tid, &is_new);
         add_line(c, TBP_LINE_THREAD, (uint32_t)i, is_new ? t->tid : LINE_AGAIN + (int64_t)i,
@@ -123,6 +127,16 @@ static int by_name(const void *a, const void *b, void *ctx) {
     return tbp_str_cmp(x->name, y->name);
 }
 
+static void add_gpu_lines(struct tbp_collect *c) {
+    static const struct tbp_str names[TBP_REC_GPU_HOST_LINES] = {
+        [TBP_REC_GPU_SYNC_LINE] = TBP_STR_INIT("GPU synchronization"),
+        [TBP_REC_GPU_OVERHEAD_LINE] = TBP_STR_INIT("CUPTI overhead"),
+    };
+    for (uint32_t i = 0; i < TBP_REC_GPU_HOST_LINES; i++)
+        if (c->gpu.lines.at[i].n > 0)
+            add_line(c, TBP_LINE_GPU, i, LINE_GPU + i, names[i]);
+}
+
 static void make_lines(struct tbp_collect *c) {
     add_thread_lines(c);
     for (uint32_t i = 0; i < c->activities.n_lanes; i++)
@@ -130,6 +144,7 @@ static void make_lines(struct tbp_collect *c) {
                  tbp_str_c(tbp_arena_printf(&c->arena, "Activities %u", i + 1)));
     if (c->all_kinds & TBP_REC_BIT(TBP_REC_COUNTER))
         add_line(c, TBP_LINE_COUNTERS, 0, LINE_COUNTERS, TBP_STR(LINE_COUNTERS_NAME));
+    add_gpu_lines(c);
     tbp_sort(c->lines.at, c->lines.n, sizeof *c->lines.at, by_name, NULL);
 }
 
@@ -193,6 +208,14 @@ static void write_counters(struct tbp_collect *c, const struct tbp_collect_line 
     tbp_arena_release(&scratch);
 }
 
+static void write_gpu(struct tbp_collect *c, const struct tbp_collect_line *l) {
+    const struct tbp_rec_gpu_line *line = &c->gpu.lines.at[l->index];
+    open_line(c, l);
+    tbp_rec_line_begin(&c->emit);
+    for (size_t i = line->first; i < line->first + line->n; i++)
+        tbp_rec_line_write_these(&c->emit, &c->gpu.events.at[i].span, 1);
+}
+
 static int source(void *ctx, struct tbp_xspace_out *o, struct tbp_error *err) {
     (void)err;
     struct tbp_collect *c = ctx;
@@ -205,16 +228,45 @@ static int source(void *ctx, struct tbp_xspace_out *o, struct tbp_error *err) {
             write_thread(c, l);
         else if (l->kind == TBP_LINE_ACTIVITIES)
             write_activities(c, l);
+        else if (l->kind == TBP_LINE_GPU)
+            write_gpu(c, l);
         else
             write_counters(c, l);
     }
     tbp_rec_names_write(&c->names, o);
+    c->gpu_planes.max_start_ps = c->emit.max_start_ps;
+    tbp_rec_gpu_planes_write(&c->gpu_planes, o);
+    c->emit.n_events += c->gpu_planes.n_events;
+    c->emit.n_too_late += c->gpu_planes.n_too_late;
     tbp_collect_environment(c, o);
     tbp_collect_warnings(c, o);
     return TBP_OK;
 }
 
 /* ---- the whole ---- */
+
+/* It may find threads that recorded nothing else. */
+static void read_gpu(struct tbp_collect *c) {
+    size_t n_before = c->recording.n_threads;
+    tbp_rec_gpu_read(&c->gpu, &c->recording, &c->arena);
+    size_t n = c->recording.n_threads;
+    if (n == n_before)
+        return;
+    struct tbp_collect_thread *threads = TBP_NEW_N(&c->arena, struct tbp_collect_thread, n + 1);
+    if (n_before)
+        memcpy(threads, c->threads, n_before * sizeof *threads);
+    c->threads = threads;
+}
+
+static void place_gpu(struct tbp_collect *c) {
+    size_t n = c->recording.n_threads;
+    struct tbp_rec_gpu_carried *carried = TBP_NEW_N(&c->arena, struct tbp_rec_gpu_carried, n + 1);
+    for (size_t i = 0; i < n; i++)
+        carried[i] = (struct tbp_rec_gpu_carried){c->threads[i].carried, c->threads[i].n_carried};
+    tbp_rec_gpu_place(&c->gpu, c->emit.base_ps, carried);
+    tbp_rec_gpu_planes_init(&c->gpu_planes, &c->gpu, &c->arena);
+    c->emit.gpu = &c->gpu;
+}
 
 static void read_all(struct tbp_collect *c) {
     struct tbp_recording *s = &c->recording;
@@ -223,10 +275,12 @@ static void read_all(struct tbp_collect *c) {
         tbp_collect_take_carry(c);
     else
         c->threads = TBP_NEW_N(&c->arena, struct tbp_collect_thread, s->n_threads + 1);
+    read_gpu(c);
     for (size_t i = 0; i < s->n_threads; i++)
         c->all_kinds |= s->threads[i].kinds;
     c->walk.recording = s;
     find_bounds(c);
+    place_gpu(c);
     read_texts(c);
     read_scopes(c);
     tbp_rec_memory_read(&c->memory, s, &c->arena);
@@ -272,6 +326,8 @@ void tbp_collect_free(struct tbp_collect *c) {
     tbp_rec_scope_walk_release(&c->walk);
     tbp_rec_memory_release(&c->memory);
     tbp_rec_activities_release(&c->activities);
+    tbp_rec_gpu_planes_release(&c->gpu_planes);
+    tbp_rec_gpu_release(&c->gpu);
     tbp_rec_names_release(&c->names);
     tbp_rec_emit_release(&c->emit);
     tbp_vec_release(&c->texts);
@@ -289,7 +345,7 @@ bool tbp_collect_is_empty(const struct tbp_collect *c) {
     for (size_t i = 0; i < c->lines.n; i++)
         if (c->lines.at[i].kind != TBP_LINE_COUNTERS)
             return false;
-    return true;
+    return c->gpu.ordinals.n == 0;
 }
 
 int64_t tbp_collect_start_ns(const struct tbp_collect *c) {

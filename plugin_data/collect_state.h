@@ -9,7 +9,12 @@
 #include "plugin_data/rec_activity.h"
 #include "plugin_data/rec_line.h"
 
-enum tbp_collect_line_kind { TBP_LINE_THREAD, TBP_LINE_ACTIVITIES, TBP_LINE_COUNTERS };
+enum tbp_collect_line_kind {
+    TBP_LINE_THREAD,
+    TBP_LINE_ACTIVITIES,
+    TBP_LINE_COUNTERS,
+    TBP_LINE_GPU, /* waits and overheads; index: line of the tbp_rec_gpu */
+};
 
 struct tbp_collect_line {
     enum tbp_collect_line_kind kind;
@@ -32,6 +37,8 @@ struct tbp_collect {
     struct tbp_rec_scope_walk walk;
     struct tbp_rec_memory memory;
     struct tbp_rec_activities activities;
+    struct tbp_rec_gpu gpu;
+    struct tbp_rec_gpu_planes gpu_planes;
     struct tbp_rec_names names;
     struct tbp_rec_stats stats;
     struct tbp_rec_emit emit;

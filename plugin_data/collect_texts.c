@@ -88,6 +88,30 @@ static void say_losses(const struct tbp_collect *c, struct tbp_xspace_out *o) {
     say_count(o, e->n_too_late, "of the last events were left out to keep the profile below 2 GiB");
 }
 
+/* What of the GPU is not in the profile. */
+static void say_gpu_losses(const struct tbp_collect *c, struct tbp_xspace_out *o) {
+    static const char *const sentences[TBP_GPU_LOSSES] = {
+        [TBP_GPU_LOSS_DROPPED] = "GPU records were dropped by CUPTI: raise max_device_bytes or "
+                                 "shorten the recording",
+        [TBP_GPU_LOSS_REFUSED_BYTES] = "bytes of GPU records were dropped because "
+                                       "max_device_bytes was reached: raise it",
+        [TBP_GPU_LOSS_TIMELESS] = "GPU records without times are not shown",
+        [TBP_GPU_LOSS_OTHER_CLOCK] = "GPU records are not shown because their times are of "
+                                     "another clock",
+        [TBP_GPU_LOSS_BACKWARDS] = "GPU records are not shown because they end before they begin",
+        [TBP_GPU_LOSS_EARLY] = "GPU records are not shown because they ended before the session "
+                               "began",
+        [TBP_GPU_LOSS_CUT] = "buffers of GPU records could not be read to their end",
+        [TBP_GPU_LOSS_CLOCK_STEPS] = "times the GPU's clock was set during the recording; its "
+                                     "times were put right",
+        [TBP_GPU_LOSS_UNTRACKED] = "allocations on the GPU were alive at once beyond the first 2 "
+                                   "million: the sizes of their frees are not known",
+    };
+    for (int i = 0; i < TBP_GPU_LOSSES; i++)
+        say_count(o, c->gpu.n_losses[i], sentences[i]);
+    say_count(o, c->gpu.n_early, "GPU records ended before the profile begins");
+}
+
 static void say_clock(const struct tbp_collect *c, struct tbp_xspace_out *o) {
     const struct tbp_rec_clock *clock = &c->recording.clock;
     if (clock->is_guessed)
@@ -106,6 +130,7 @@ void tbp_collect_warnings(const struct tbp_collect *c, struct tbp_xspace_out *o)
         tbp_xspace_warning(o, tbp_str_c(c->request.warning));
     say_drops(c, o);
     say_losses(c, o);
+    say_gpu_losses(c, o);
     say_clock(c, o);
     for (size_t i = 0; i < c->texts.n; i++) {
         struct tbp_rec r = tbp_rec_at(&c->recording, c->texts.at[i]);

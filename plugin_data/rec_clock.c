@@ -79,6 +79,7 @@ void tbp_rec_clock_init(struct tbp_rec_clock *c, struct tbp_arena *arena,
     }
     c->pieces = pieces;
     c->n = n;
+    c->monotonic_ns = a[0].monotonic_ns;
     uint32_t at = 0;
     while (at + 1 < n && pieces[at + 1].ticks <= 0)
         at++;
@@ -109,6 +110,11 @@ int64_t tbp_rec_clock_realtime_ps(const struct tbp_rec_clock *c, int64_t realtim
             high = middle;
     }
     return clamp(((__int128)realtime_ns - c->pieces[low].realtime_ns) * 1000 + c->pieces[low].ps);
+}
+
+/* Between anchors times are interpolated on this very clock. */
+int64_t tbp_rec_clock_monotonic_ps(const struct tbp_rec_clock *c, int64_t monotonic_ns) {
+    return clamp(((__int128)monotonic_ns - c->monotonic_ns) * 1000 + c->pieces[0].ps);
 }
 
 uint64_t tbp_rec_clock_ticks(const struct tbp_rec_clock *c, int64_t ps) {

@@ -22,6 +22,7 @@ struct tbp_rec_clock_piece { /* from here to the next piece */
 struct tbp_rec_clock {
     const struct tbp_rec_clock_piece *pieces; /* at least one, ticks and ps ascending */
     uint32_t n;
+    int64_t monotonic_ns;    /* at the first piece */
     bool is_guessed;         /* no two anchors: the length of a tick is not known */
     int64_t largest_step_ns; /* by how much the wall clock ran away from the monotonic one */
 };
@@ -38,6 +39,9 @@ int64_t tbp_rec_clock_ps(const struct tbp_rec_clock *c, uint64_t ticks, uint32_t
 
 /* When the wall clock showed this, ps since the session's start; may be negative. */
 int64_t tbp_rec_clock_realtime_ps(const struct tbp_rec_clock *c, int64_t realtime_ns);
+
+/* When CLOCK_MONOTONIC showed this, ps since the session's start; may be negative. */
+int64_t tbp_rec_clock_monotonic_ps(const struct tbp_rec_clock *c, int64_t monotonic_ns);
 
 /* The largest ticks not later than ps. */
 uint64_t tbp_rec_clock_ticks(const struct tbp_rec_clock *c, int64_t ps);

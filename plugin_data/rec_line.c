@@ -99,8 +99,11 @@ static bool read_span(struct tbp_rec_emit *e, const struct tbp_rec *r, struct tb
     return dur_ps >= 0;
 }
 
-static void gather_spans(struct tbp_rec_emit *e, const struct tbp_rec_thread *t, size_t batch) {
-    size_t skip = batch * TBP_REC_SPANS;
+/* Spans that the thread recorded, then its calls into CUDA; the first `skip` are in other batches.
+ */
+static void gather_spans(struct tbp_rec_emit *e, size_t thread, size_t batch) {
+    const struct tbp_rec_thread *t = &e->recording->threads[thread];
+    size_t skip = batch * TBP_REC_SPANS, n_calls = 0;
     struct tbp_rec r;
     e->spans.n = e->next_span = 0;
     for (size_t i = 0; i < t->n_runs && e->spans.n < TBP_REC_SPANS; i++) {
@@ -117,7 +120,25 @@ static void gather_spans(struct tbp_rec_emit *e, const struct tbp_rec_thread *t,
                 e->n_early_spans++;
         }
     }
+    const struct tbp_rec_span *calls = tbp_rec_gpu_host(e->gpu, thread, &n_calls);
+    for (size_t i = skip; i < n_calls && e->spans.n < TBP_REC_SPANS; i++)
+        *tbp_vec_push(&e->spans) = calls[i];
     tbp_sort(e->spans.at, e->spans.n, sizeof *e->spans.at, by_start, NULL);
+}
+
+static void put_span(struct tbp_rec_emit *e, const struct tbp_rec_span *s) {
+    struct tbp_rec r = tbp_rec_at(e->recording, s->slot);
+    struct tbp_rec_label label;
+    tbp_rec_stats_clear(e->stats);
+    if (r.kind == TBP_REC_GPU) {
+        label = tbp_rec_gpu_label(e->names, &r);
+        tbp_rec_gpu_stats(e->gpu, e->stats, &r);
+    } else {
+        label = tbp_rec_names_label(e->names, &r);
+        tbp_rec_stats_pairs(e->stats, label.pairs);
+        tbp_rec_stats_args(e->stats, &r);
+    }
+    tbp_rec_put(e, &label, s->start_ps, s->dur_ps);
 }
 
 /* Spans that come before an event of that start and length. */
@@ -126,22 +147,28 @@ static void put_spans(struct tbp_rec_emit *e, int64_t start_ps, int64_t dur_ps) 
         const struct tbp_rec_span *s = &e->spans.at[e->next_span];
         if (s->start_ps > start_ps || (s->start_ps == start_ps && s->dur_ps < dur_ps))
             return;
-        struct tbp_rec r = tbp_rec_at(e->recording, s->slot);
-        struct tbp_rec_label label = tbp_rec_names_label(e->names, &r);
-        tbp_rec_stats_clear(e->stats);
-        tbp_rec_stats_pairs(e->stats, label.pairs);
-        tbp_rec_stats_args(e->stats, &r);
-        tbp_rec_put(e, &label, s->start_ps, s->dur_ps);
+        put_span(e, s);
         e->next_span++;
     }
 }
 
+/* The thread has spans, or calls, to be sorted in. */
+static bool has_spans(const struct tbp_rec_emit *e, size_t thread) {
+    size_t n_calls;
+    tbp_rec_gpu_host(e->gpu, thread, &n_calls);
+    return n_calls > 0 || e->recording->threads[thread].kinds & TBP_REC_BIT(TBP_REC_SPAN);
+}
+
 bool tbp_rec_line_has_spans(struct tbp_rec_emit *e, size_t thread, size_t batch) {
-    const struct tbp_rec_thread *t = &e->recording->threads[thread];
     tbp_rec_line_begin(e);
-    if (t->kinds & TBP_REC_BIT(TBP_REC_SPAN))
-        gather_spans(e, t, batch);
+    if (has_spans(e, thread))
+        gather_spans(e, thread, batch);
     return e->spans.n > 0;
+}
+
+void tbp_rec_line_write_these(struct tbp_rec_emit *e, const struct tbp_rec_span *spans, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        put_span(e, &spans[i]);
 }
 
 void tbp_rec_line_write_spans(struct tbp_rec_emit *e) {
@@ -420,8 +447,8 @@ void tbp_rec_line_write(struct tbp_rec_emit *e, const struct tbp_rec_line *line)
     tbp_rec_line_begin(e);
     if (e->memory)
         memory = tbp_rec_memory_reader(e->memory, line->thread);
-    if (t->kinds & TBP_REC_BIT(TBP_REC_SPAN))
-        gather_spans(e, t, 0);
+    if (has_spans(e, line->thread))
+        gather_spans(e, line->thread, 0);
     size_t next_crossing = write_carried(e, line);
     for (size_t i = 0; i < t->n_runs; i++)
         write_run(e, line, &t->runs[i], &next_crossing, &memory);

@@ -10,16 +10,13 @@
 #ifndef TBP_PLUGIN_DATA_REC_LINE_H
 #define TBP_PLUGIN_DATA_REC_LINE_H
 
+#include "plugin_data/rec_gpu_plane.h"
 #include "plugin_data/rec_memory.h"
 #include "plugin_data/rec_scopes.h"
 #include "plugin_data/rec_stats.h"
 
 enum { TBP_REC_SPANS = 4 << 20, TBP_REC_ANNOTATION_BYTES = 960 };
 
-struct tbp_rec_span {
-    int64_t start_ps, dur_ps;
-    uint32_t slot;
-};
 struct tbp_rec_open_name {
     uint32_t event;
     uint8_t flags; /* enum tbp_rec_scope_flag: flows it has */
@@ -31,6 +28,7 @@ struct tbp_rec_emit {
     struct tbp_rec_names *names;
     struct tbp_rec_stats *stats;
     const struct tbp_rec_memory *memory; /* NULL: there are no memory records */
+    const struct tbp_rec_gpu *gpu;
     struct tbp_rec_scope_walk *walk;
     struct tbp_xspace_out *out;
     int64_t base_ps, end_ps; /* the profile begins and ends there, since the session's start */
@@ -65,6 +63,8 @@ void tbp_rec_line_write(struct tbp_rec_emit *e, const struct tbp_rec_line *line)
 /* Spans that did not fit there, batch 1 …; false: there are none. begin_line opens the line. */
 bool tbp_rec_line_has_spans(struct tbp_rec_emit *e, size_t thread, size_t batch);
 void tbp_rec_line_write_spans(struct tbp_rec_emit *e);
+/* n spans into the open line, which begins with them. */
+void tbp_rec_line_write_these(struct tbp_rec_emit *e, const struct tbp_rec_span *spans, size_t n);
 
 /* One event into the open line, its stats from e->stats; for lines made otherwise. */
 void tbp_rec_put(struct tbp_rec_emit *e, const struct tbp_rec_label *label, int64_t start_ps,

@@ -44,7 +44,8 @@ enum { TBP_REC_MAX_NAMES = 1 << 20, TBP_REC_MAX_KEYS = 1 << 16 };
     X(REGION, "region_type")                                                                       \
     X(DATA_TYPE, "data_type")                                                                      \
     X(SHAPE, "shape")                                                                              \
-    X(TF_OP, "tf_op")
+    X(TF_OP, "tf_op")                                                                              \
+    X(CORRELATION, "correlation_id")
 
 enum tbp_rec_stat { /* = number of the stat's name in the plane */
                     TBP_REC_STAT_NONE,

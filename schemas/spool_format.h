@@ -152,8 +152,13 @@ enum tbp_spool_kind {
     TBP_REC_PAUSE,       /* recording rests from here … */
     TBP_REC_RESUME,      /* … to here */
     TBP_REC_ARGS, /* arguments of an open scope; aux 0-15: 0 the innermost, 1 around it, … */
+    TBP_REC_GPU,  /* name; aux 0-15: enum tbp_gpu_kind; a struct tbp_spool_gpu, and one by kind
+                   * (schemas/spool_gpu.h); ticks: when it became known */
+    TBP_REC_GPU_DEVICE, /* name: the device's; a struct tbp_spool_gpu_device */
+    TBP_REC_GPU_LOSS,   /* aux 0-15: enum tbp_gpu_loss; argument key 0: how many more */
     TBP_REC_KINDS
 };
+_Static_assert(TBP_REC_KINDS <= 32, "readers keep sets of kinds in 32 bits");
 
 enum tbp_spool_drop {
     TBP_DROP_CAP,

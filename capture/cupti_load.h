@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * NVIDIA's profiling library, found and loaded at run time: nothing of NVIDIA is needed to build
+ * or to run without a GPU. A copy that the process has already mapped is taken first, since a
+ * second one would be in the way of the program's own profiler. Ownership: the library stays
+ * loaded. Thread-safe.
+ */
+#ifndef TBP_CAPTURE_CUPTI_LOAD_H
+#define TBP_CAPTURE_CUPTI_LOAD_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef void tbp_cupti_callback(void *userdata, int domain, uint32_t id, const void *data);
+typedef void tbp_cupti_request(uint8_t **buffer, size_t *size, size_t *max_records);
+typedef void tbp_cupti_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+                                size_t valid_size);
+
+/* X(required, name, parameters): results are CUPTI's error numbers. */
+#define TBP_CUPTI_FUNCTIONS(X)                                                                     \
+    X(true, GetVersion, (uint32_t * version))                                                      \
+    X(true, Subscribe, (void **subscriber, tbp_cupti_callback *callback, void *userdata))          \
+    X(true, Unsubscribe, (void *subscriber))                                                       \
+    X(true, ActivityRegisterCallbacks, (tbp_cupti_request * ask, tbp_cupti_complete * done))       \
+    X(true, ActivityEnable, (uint32_t kind))                                                       \
+    X(true, ActivityDisable, (uint32_t kind))                                                      \
+    X(true, ActivityFlushAll, (uint32_t flag))                                                     \
+    X(true, ActivityGetNextRecord, (uint8_t * buffer, size_t valid_size, const uint8_t **record))  \
+    X(true, ActivityGetNumDroppedRecords, (void *context, uint32_t stream, size_t *dropped))       \
+    X(true, GetTimestamp, (uint64_t * ns))                                                         \
+    X(false, ActivitySetAttribute, (uint32_t attribute, size_t * size, void *value))               \
+    X(false, ActivityFlushPeriod, (uint32_t ms))                                                   \
+    X(false, SetThreadIdType, (uint32_t type))                                                     \
+    X(false, GetCallbackName, (uint32_t domain, uint32_t id, const char **name))
+
+struct tbp_cupti {
+    uint32_t version; /* cuptiGetVersion: 15 … 28, from 13.0 on 130000 + 100 minor + update */
+    char path[1024];  /* of the file */
+#define X(required, name, parameters) int(*name) parameters;
+    TBP_CUPTI_FUNCTIONS(X)
+#undef X
+};
+
+/* cuda_major: of the driver, whose libraries are tried first; 0: not known. Fails with
+ * TBP_E_NOT_FOUND and tells where it was looked for. */
+int tbp_cupti_load(struct tbp_cupti *c, unsigned cuda_major, struct tbp_error *err);
+
+/* "12.4" of a version number. */
+const char *tbp_cupti_release(uint32_t version);
+enum { /* version numbers from which on something is different */
+       TBP_CUPTI_11_0 = 13,
+       TBP_CUPTI_11_1 = 14,
+       TBP_CUPTI_11_2 = 15,
+       TBP_CUPTI_11_6 = 17,
+       TBP_CUPTI_11_8 = 18,
+       TBP_CUPTI_12_0 = 19,
+       TBP_CUPTI_12_2 = 20,
+       TBP_CUPTI_12_4 = 22,
+       TBP_CUPTI_12_6 = 24,
+       TBP_CUPTI_12_8 = 26,
+       TBP_CUPTI_12_9 = 27,
+       TBP_CUPTI_13_0 = 130000,
+       TBP_CUPTI_14_0 = 140000, /* not known yet */
+};
+
+#endif

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See gpu_write.h.
+ */
+#include "capture/gpu_write.h"
+
+#include "base/sort.h"
+#include "capture/record.h"
+#include "capture/string_table.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+enum { MAX_NAME = 4096, MAX_LIVE = 2 << 20 };
+
+static void *find_demangler(void) {
+    void *own = dlsym(RTLD_DEFAULT, "__cxa_demangle");
+    void *library = own ? NULL : dlopen("libstdc++.so.6", RTLD_NOLOAD | RTLD_LAZY);
+    return library ? dlsym(library, "__cxa_demangle") : own;
+}
+
+void tbp_gpu_writer_init(struct tbp_gpu_writer *w, const struct tbp_cupti *cupti,
+                         const struct tbp_cuda *cuda, int64_t start_monotonic_ns) {
+    *w = (struct tbp_gpu_writer){.cupti = cupti, .cuda = cuda};
+    w->clock.start_ns = start_monotonic_ns;
+    tbp_arena_init(&w->arena);
+    *(void **)(void *)&w->demangle = find_demangler();
+}
+
+void tbp_gpu_writer_release(struct tbp_gpu_writer *w) {
+    tbp_strtab_release(&w->names);
+    tbp_vec_release(&w->ids);
+    tbp_idmap_release(&w->calls);
+    tbp_rec_live_release(&w->live);
+    tbp_vec_release(&w->memory);
+    tbp_arena_release(&w->arena);
+}
+
+void tbp_gpu_writer_again(struct tbp_gpu_writer *w) {
+    w->told_devices = 0;
+}
+
+/* ---- records ---- */
+
+/* A record of blocks of whole slots; the strings it names are defined before it is seen. */
+static void put(uint32_t name, enum tbp_spool_kind kind, uint32_t aux, const void *first,
+                size_t first_bytes, const void *second, size_t second_bytes) {
+    uint64_t armed;
+    unsigned extra = (unsigned)((first_bytes + second_bytes) / TBP_SPOOL_SLOT_BYTES);
+    struct tbp_thread *t = tbp_record_enter(&armed);
+    if (!t)
+        return;
+    struct tbp_spool_slot *slot = tbp_record_room(t, 1 + extra, TBP_RECORD_HELD);
+    if (slot) {
+        slot->head = TBP_SPOOL_HEAD(tbp_record_ticks(t), kind, extra);
+        slot->name = name;
+        slot->aux = aux;
+        memcpy(slot + 1, first, first_bytes);
+        if (second_bytes)
+            memcpy((uint8_t *)(slot + 1) + first_bytes, second, second_bytes);
+        tbp_record_commit(t, 1 + extra);
+    }
+    tbp_record_leave(t, armed);
+}
+
+static void put_loss(enum tbp_gpu_loss what, uint64_t n) {
+    struct tbp_spool_arg arg = {0, TBP_ARG_U64, 0, 0, n};
+    put(0, TBP_REC_GPU_LOSS, what, &arg, sizeof arg, NULL, 0);
+}
+
+static uint32_t string_id(const char *text, size_t size) {
+    uint64_t armed;
+    uint32_t id = 0;
+    struct tbp_thread *t = tbp_record_enter(&armed);
+    if (!t)
+        return 0;
+    id = tbp_string_id(text, size < MAX_NAME ? size : MAX_NAME);
+    tbp_record_leave(t, armed);
+    return id;
+}
+
+/* ---- names ---- */
+
+/* Kernels in C++ go by what their source says. */
+static uint32_t new_name(struct tbp_gpu_writer *w, struct tbp_str name) {
+    int status = -1;
+    char *plain = NULL;
+    if (w->demangle && tbp_str_starts(name, "_Z"))
+        plain = w->demangle(name.p, NULL, NULL, &status);
+    uint32_t id =
+        status == 0 && plain ? string_id(plain, strlen(plain)) : string_id(name.p, name.n);
+    tbp_vec_free_bytes(plain); /* from the heap, as the interface says */
+    return id;
+}
+
+static uint32_t name_id(struct tbp_gpu_writer *w, const char *name) {
+    struct tbp_str s = {name, strnlen(name, MAX_NAME)};
+    uint32_t known = tbp_strtab_get(&w->names, s);
+    if (known != TBP_MAP_NONE)
+        return w->ids.at[known];
+    s = tbp_arena_str(&w->arena, s);
+    tbp_strtab_put(&w->names, s);
+    return *tbp_vec_push(&w->ids) = new_name(w, s);
+}
+
+/* Calls that come often and launch nothing. */
+static bool is_noise(struct tbp_str call) {
+    static const char *const names[] = {
+        "cudaGetDevice",
+        "cudaSetDevice",
+        "cudaGetLastError",
+        "cudaPeekAtLastError",
+        "cudaEventQuery",
+        "cudaStreamQuery",
+        "cudaStreamIsCapturing",
+        "cudaStreamGetCaptureInfo",
+        "cudaDeviceGetAttribute",
+        "cudaFuncGetAttributes",
+        "cudaGetDeviceProperties",
+        "cudaGetDeviceCount",
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+        "cuCtxGetCurrent",
+        "cuCtxSetCurrent",
+        "cuCtxGetDevice",
+        "cuCtxPushCurrent_v2",
+        "cuCtxPopCurrent_v2",
+        "cuDeviceGet",
+        "cuDeviceGetAttribute",
+        "cuDevicePrimaryCtxGetState",
+        "cuKernelGetAttribute",
+        "cuFuncGetAttribute",
+        "cuEventQuery",
+        "cuStreamQuery",
+        "cuStreamIsCapturing",
+        "cuGetProcAddress_v2",
+        "cuDriverGetVersion",
+        "cuDeviceGetCount",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (tbp_str_is(call, names[i]))
+            return true;
+    return false;
+}
+
+/* "cudaLaunchKernel_v7000" without the release that introduced it. */
+static struct tbp_str without_release(struct tbp_str call) {
+    size_t n = call.n, digits = 0;
+    while (n > 0 && call.p[n - 1] >= '0' && call.p[n - 1] <= '9') {
+        n--;
+        digits++;
+    }
+    bool has = digits >= 4 && n > 2 && call.p[n - 1] == 'v' && call.p[n - 2] == '_';
+    return has ? tbp_str_sub(call, 0, n - 2) : call;
+}
+
+/* Number of a call's name; 0: the call is not recorded. */
+static uint32_t call_id(struct tbp_gpu_writer *w, uint32_t domain, uint32_t function) {
+    bool is_new;
+    uint32_t *slot = tbp_idmap_put(&w->calls, (uint64_t)domain << 32 | function, &is_new);
+    if (!is_new)
+        return *slot;
+    char text[64];
+    const char *name = NULL;
+    if (!w->cupti->GetCallbackName || w->cupti->GetCallbackName(domain, function, &name) != 0 ||
+        !name) {
+        snprintf(text, sizeof text, "%s call %u",
+                 domain == TBP_GPU_API_RUNTIME ? "CUDA runtime" : "CUDA driver", function);
+        name = text;
+    }
+    struct tbp_str call = without_release(tbp_str_c(name));
+    return *slot = is_noise(call) ? 0 : string_id(call.p, call.n);
+}
+
+/* ---- devices ---- */
+
+static void tell_device(struct tbp_gpu_writer *w, uint32_t ordinal) {
+    struct tbp_spool_gpu_device d;
+    char name[256];
+    if (ordinal >= TBP_GPU_DEVICES || w->told_devices >> ordinal & 1)
+        return;
+    w->told_devices |= UINT64_C(1) << ordinal;
+    tbp_cuda_device(w->cuda, ordinal, &d, name, sizeof name);
+    w->memory_bytes[ordinal] = d.memory_bytes;
+    put(name_id(w, name), TBP_REC_GPU_DEVICE, 0, &d, sizeof d, NULL, 0);
+}
+
+/* ---- memory ---- */
+
+static const char *const memory_words[TBP_GPU_MEMORY_KINDS] = {
+    "unknown", "pageable", "pinned",        "device",
+    "array",   "managed",  "device_static", "managed_static"};
+
+static void name_allocator(struct tbp_gpu_writer *w, struct tbp_gpu_allocator *a,
+                           const struct tbp_cupti_record *r, unsigned kind) {
+    char text[96];
+    if (kind == TBP_GPU_MEMORY_PINNED || kind == TBP_GPU_MEMORY_PAGEABLE)
+        snprintf(text, sizeof text, "cuda_host_%s", memory_words[kind]);
+    else if (r->pool)
+        snprintf(text, sizeof text, "GPU_%u_pool_0x%llx", r->device, (unsigned long long)r->pool);
+    else if (kind == TBP_GPU_MEMORY_DEVICE)
+        snprintf(text, sizeof text, "GPU_%u", r->device);
+    else
+        snprintf(text, sizeof text, "GPU_%u_%s", r->device, memory_words[kind]);
+    a->name = name_id(w, text);
+    if (kind == TBP_GPU_MEMORY_DEVICE && !r->pool && r->device < TBP_GPU_DEVICES)
+        a->capacity_bytes = w->memory_bytes[r->device];
+}
+
+static struct tbp_gpu_allocator *allocator_of(struct tbp_gpu_writer *w,
+                                              const struct tbp_cupti_record *r) {
+    unsigned kind = r->copy.target < TBP_GPU_MEMORY_KINDS ? r->copy.target : 0;
+    uint64_t key = r->pool * 31 + ((uint64_t)r->device << 8 | kind);
+    for (unsigned i = 0; i < w->n_allocators; i++)
+        if (w->allocators[i].key == key)
+            return &w->allocators[i];
+    if (w->n_allocators == TBP_GPU_ALLOCATORS)
+        return &w->allocators[TBP_GPU_ALLOCATORS - 1];
+    struct tbp_gpu_allocator *a = &w->allocators[w->n_allocators++];
+    *a = (struct tbp_gpu_allocator){.key = key};
+    name_allocator(w, a, r, kind);
+    return a;
+}
+
+static void release(struct tbp_gpu_allocator *a, uint64_t bytes) {
+    a->in_use_bytes -= bytes < a->in_use_bytes ? bytes : a->in_use_bytes;
+}
+
+/* Bytes of the allocation or of what is freed; the totals follow. */
+static uint64_t account(struct tbp_gpu_writer *w, struct tbp_gpu_allocator *a,
+                        const struct tbp_cupti_record *r) {
+    uint32_t owner = (uint32_t)(a - w->allocators) + 1;
+    uint64_t known = 0, unused;
+    bool was_live = tbp_rec_live_take(&w->live, owner, r->address, &known, &unused);
+    if (was_live)
+        release(a, known);
+    if (r->kind == TBP_GPU_FREE) {
+        if (!was_live)
+            release(a, r->copy.bytes);
+        return was_live ? known : r->copy.bytes;
+    }
+    a->in_use_bytes += r->copy.bytes;
+    a->peak_bytes = a->in_use_bytes > a->peak_bytes ? a->in_use_bytes : a->peak_bytes;
+    if (w->live.n_used < MAX_LIVE)
+        tbp_rec_live_put(&w->live, owner, r->address, r->copy.bytes, 0);
+    else
+        w->n_losses[TBP_GPU_LOSS_UNTRACKED]++;
+    return r->copy.bytes;
+}
+
+/* start_ns is the session's here. */
+static struct tbp_spool_gpu base_of(const struct tbp_cupti_record *r) {
+    return (struct tbp_spool_gpu){
+        .start_ns = (int64_t)r->start_ns,
+        .duration_ns = r->end_ns - r->start_ns,
+        .device = r->device,
+        .context = r->context,
+        .stream = r->stream,
+        .correlation = r->correlation,
+        .graph = r->graph,
+        .tid = (int32_t)r->thread,
+        .graph_node = r->graph_node,
+    };
+}
+
+static void put_memory(struct tbp_gpu_writer *w, const struct tbp_cupti_record *r) {
+    tell_device(w, r->device);
+    struct tbp_gpu_allocator *a = allocator_of(w, r);
+    struct tbp_spool_gpu base = base_of(r);
+    struct tbp_spool_gpu_memory memory = {.address = r->address, .bytes = account(w, a, r)};
+    memory.in_use_bytes = a->in_use_bytes;
+    memory.peak_bytes = a->peak_bytes;
+    memory.capacity_bytes = a->capacity_bytes;
+    put(a->name, TBP_REC_GPU, r->kind, &base, sizeof base, &memory, sizeof memory);
+}
+
+static int by_start(const void *a, const void *b, void *ctx) {
+    (void)ctx;
+    const struct tbp_cupti_record *x = a, *y = b;
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+void tbp_gpu_writer_flush(struct tbp_gpu_writer *w) {
+    tbp_sort(w->memory.at, w->memory.n, sizeof *w->memory.at, by_start, NULL);
+    for (size_t i = 0; i < w->memory.n; i++)
+        put_memory(w, &w->memory.at[i]);
+    w->memory.n = 0;
+    w->n_losses[TBP_GPU_LOSS_CLOCK_STEPS] = w->clock.n_steps;
+    w->clock.n_steps = 0;
+    for (int i = 0; i < TBP_GPU_LOSSES; i++) {
+        if (w->n_losses[i])
+            put_loss((enum tbp_gpu_loss)i, w->n_losses[i]);
+        w->n_losses[i] = 0;
+    }
+}
+
+/* ---- the rest ---- */
+
+static uint32_t name_of(struct tbp_gpu_writer *w, const struct tbp_cupti_record *r) {
+    char graph[32];
+    switch (r->kind) {
+    case TBP_GPU_MEMCPY:
+        return name_id(w, *tbp_cupti_copy_name(r->code) ? tbp_cupti_copy_name(r->code) : "Memcpy");
+    case TBP_GPU_MEMSET:
+        return name_id(w, "Memset");
+    case TBP_GPU_SYNC:
+        return name_id(w, tbp_cupti_sync_name(r->code));
+    case TBP_GPU_OVERHEAD:
+        return name_id(w, tbp_cupti_overhead_name(r->code));
+    case TBP_GPU_GRAPH:
+        snprintf(graph, sizeof graph, "CudaGraphExec:%u", r->graph);
+        return name_id(w, graph);
+    default:
+        return name_id(w, r->name ? r->name : "(no name)");
+    }
+}
+
+/* To the session's clock; false: there is no place for it, which is counted. */
+static bool place(struct tbp_gpu_writer *w, struct tbp_cupti_record *r) {
+    int64_t start_ns;
+    enum tbp_gpu_loss loss = TBP_GPU_LOSSES;
+    if (r->start_ns == 0 && r->end_ns == 0)
+        loss = TBP_GPU_LOSS_TIMELESS;
+    else if (r->end_ns < r->start_ns)
+        loss = TBP_GPU_LOSS_BACKWARDS;
+    else if (!tbp_gpu_clock_map(&w->clock, r->start_ns, &start_ns))
+        loss = TBP_GPU_LOSS_OTHER_CLOCK;
+    else if (start_ns + (int64_t)(r->end_ns - r->start_ns) < w->clock.start_ns)
+        loss = TBP_GPU_LOSS_EARLY;
+    if (loss != TBP_GPU_LOSSES) {
+        w->n_losses[loss]++;
+        return false;
+    }
+    r->end_ns = (uint64_t)start_ns + (r->end_ns - r->start_ns);
+    r->start_ns = (uint64_t)start_ns;
+    return true;
+}
+
+static void put_call(struct tbp_gpu_writer *w, const struct tbp_cupti_record *r) {
+    uint32_t domain = r->cupti_kind == TBP_CUPTI_RUNTIME ? TBP_GPU_API_RUNTIME : TBP_GPU_API_DRIVER;
+    uint32_t name = call_id(w, domain, r->code);
+    struct tbp_spool_gpu base = base_of(r);
+    base.device = domain;
+    if (name)
+        put(name, TBP_REC_GPU, TBP_GPU_API, &base, sizeof base, NULL, 0);
+}
+
+static void put_work(struct tbp_gpu_writer *w, const struct tbp_cupti_record *r) {
+    struct tbp_spool_gpu base = base_of(r);
+    const void *more = NULL;
+    size_t more_bytes = 0;
+    if (r->kind == TBP_GPU_KERNEL) {
+        more = &r->launch;
+        more_bytes = sizeof r->launch;
+    } else if (r->kind == TBP_GPU_MEMCPY || r->kind == TBP_GPU_MEMSET) {
+        more = &r->copy;
+        more_bytes = sizeof r->copy;
+    }
+    if (r->kind == TBP_GPU_KERNEL || more || r->kind == TBP_GPU_GRAPH)
+        tell_device(w, r->device);
+    put(name_of(w, r), TBP_REC_GPU, r->kind, &base, sizeof base, more, more_bytes);
+}
+
+void tbp_gpu_writer_take(struct tbp_gpu_writer *w, const struct tbp_cupti_record *given) {
+    struct tbp_cupti_record r = *given;
+    if (r.kind == TBP_GPU_NONE || !place(w, &r))
+        return;
+    w->n_records++;
+    if (r.kind == TBP_GPU_ALLOC || r.kind == TBP_GPU_FREE) {
+        r.pool = r.copy.is_async ? r.pool : 0;
+        *tbp_vec_push(&w->memory) = r;
+    } else if (r.kind == TBP_GPU_API) {
+        put_call(w, &r);
+    } else {
+        put_work(w, &r);
+    }
+}

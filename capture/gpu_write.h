@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From CUPTI's records to those of the spool (schemas/spool_gpu.h): names get numbers, times the
+ * session's clock, allocations their running totals; what cannot be placed in time is counted.
+ * Used by the GPU worker alone, on its own thread. Memory: names, allocations that are alive, and
+ * the allocations of one flush.
+ */
+#ifndef TBP_CAPTURE_GPU_WRITE_H
+#define TBP_CAPTURE_GPU_WRITE_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "capture/cuda_load.h"
+#include "capture/cupti_load.h"
+#include "capture/cupti_records.h"
+#include "capture/gpu_clock.h"
+#include "plugin_data/rec_live.h"
+
+enum { TBP_GPU_DEVICES = 64, TBP_GPU_ALLOCATORS = 64 };
+
+struct tbp_gpu_allocator {
+    uint64_t key; /* device, kind of memory, pool */
+    uint32_t name;
+    uint64_t in_use_bytes, peak_bytes, capacity_bytes;
+};
+struct tbp_gpu_writer {
+    const struct tbp_cupti *cupti;
+    const struct tbp_cuda *cuda;
+    struct tbp_gpu_clock clock;
+    struct tbp_arena arena;
+    struct tbp_strtab names; /* as CUPTI gives them … */
+    TBP_VEC(uint32_t) ids;   /* … and their numbers in the spool */
+    struct tbp_idmap calls;  /* domain and function -> number in the spool, 0: not recorded */
+    uint64_t told_devices;   /* bit n: the record of device n is written */
+    uint64_t memory_bytes[TBP_GPU_DEVICES];
+    struct tbp_gpu_allocator allocators[TBP_GPU_ALLOCATORS];
+    unsigned n_allocators;
+    struct tbp_rec_live live;                /* address of an allocator -> bytes */
+    TBP_VEC(struct tbp_cupti_record) memory; /* not written yet */
+    uint64_t n_losses[TBP_GPU_LOSSES];       /* not written yet */
+    uint64_t n_records;
+    char *(*demangle)(const char *name, char *to, size_t *size, int *status); /* NULL: none */
+};
+
+void tbp_gpu_writer_init(struct tbp_gpu_writer *w, const struct tbp_cupti *cupti,
+                         const struct tbp_cuda *cuda, int64_t start_monotonic_ns);
+void tbp_gpu_writer_release(struct tbp_gpu_writer *w);
+
+void tbp_gpu_writer_take(struct tbp_gpu_writer *w, const struct tbp_cupti_record *r);
+/* Writes what was kept to be put in order, and what was counted. */
+void tbp_gpu_writer_flush(struct tbp_gpu_writer *w);
+/* Devices are told again: what comes goes into another profile. */
+void tbp_gpu_writer_again(struct tbp_gpu_writer *w);
+
+#endif
