@@ -180,7 +180,7 @@ void tbp_gpu_stats_read(const struct tbp_gpu_decoder *d, const struct tbp_line *
                                   .hlo_op_path = TBP_STR_NONE,
                                   .hlo_op = TBP_STR_NONE,
                                   .hlo_module = TBP_STR_NONE};
-    if (l->ev.body[i] != TBP_NO_BODY && (l->ev.has[i] & TBP_HAS_STATS)) {
+    if (tbp_event_body(&l->ev, i) != TBP_NO_BODY && (l->ev.has[i] & TBP_HAS_STATS)) {
         read_file_stats(d, l, i, out);
     }
     uint8_t flags = l->ev.flags[i];

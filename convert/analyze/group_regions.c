@@ -21,8 +21,9 @@ static bool has_kind(const struct tbp_plane *p, enum tbp_event_kind kind) {
 }
 
 static struct tbp_event_row row_of(const struct tbp_events *ev, size_t i) {
-    return (struct tbp_event_row){ev->start_ps[i], ev->dur_ps[i], ev->body[i], ev->meta[i],
-                                  ev->has[i],      ev->group[i],  ev->flags[i]};
+    return (struct tbp_event_row){ev->start_ps[i], ev->dur_ps[i], tbp_event_body(ev, i),
+                                  ev->meta[i],     ev->has[i],    ev->group[i],
+                                  ev->flags[i]};
 }
 
 static int longer_first(const void *a, const void *b, void *ctx) {
@@ -35,15 +36,9 @@ static int longer_first(const void *a, const void *b, void *ctx) {
 
 static void store(struct tbp_line *l, const struct tbp_event_row *rows, size_t n) {
     tbp_events_alloc(l->plane->host, &l->ev, n);
-    for (size_t i = 0; i < n; i++) {
-        l->ev.start_ps[i] = rows[i].start_ps;
-        l->ev.dur_ps[i] = rows[i].dur_ps;
-        l->ev.body[i] = rows[i].body;
-        l->ev.meta[i] = rows[i].meta;
-        l->ev.has[i] = rows[i].has;
-        l->ev.group[i] = rows[i].group;
-        l->ev.flags[i] = rows[i].flags;
-    }
+    tbp_events_reach(l->plane->host, &l->ev, l->base_size);
+    for (size_t i = 0; i < n; i++)
+        tbp_events_store(&l->ev, i, &rows[i]);
 }
 
 static void add_to_line(struct tbp_line *l, const struct region *regions, size_t n, uint32_t meta) {

@@ -157,6 +157,13 @@ void tbp_memory_row_decode(const struct tbp_memory_rows *r, const struct tbp_mem
     *s = d.s;
 }
 
+int64_t tbp_memory_row_allocated_bytes(const struct tbp_memory_rows *r,
+                                       const struct tbp_memory_row *row) {
+    struct decoded d;
+    decode(&r->plane->lines[row->line], row->event, &d);
+    return d.s.activity.allocated_bytes;
+}
+
 static int64_t sum(int64_t a, int64_t b) { /* modulo 2^64 on hostile numbers */
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
@@ -206,23 +213,23 @@ struct part {
     size_t from, to;
     struct tbp_arena arena;
     struct allocators allocators;
-    TBP_VEC(struct tbp_memory_row) rows; /* owner: number in allocators */
+    struct tbp_memory_row *rows; /* owner: number in allocators */
+    size_t n_rows;
 };
 
 static bool is_allocation(enum tbp_event_kind kind) {
     return kind == TBP_EVENT_MEMORY_ALLOCATION || kind == TBP_EVENT_MEMORY_DEALLOCATION;
 }
 
-static void add_row(struct part *p, const struct tbp_line *l, size_t i) {
+static void read_row(struct part *p, const struct tbp_line *l, size_t i,
+                     struct tbp_memory_row *row) {
     struct decoded d;
     decode(l, i, &d);
     uint32_t k = allocator_of(&p->allocators, d.id);
     int64_t used_bytes = sum(d.s.stats.stack_bytes, d.s.stats.heap_bytes);
     add_to_summary(&p->allocators.list.at[k], &d.s, used_bytes);
-    *tbp_vec_push(&p->rows) = (struct tbp_memory_row){
-        .time_ps = d.s.time_ps,
+    *row = (struct tbp_memory_row){
         .used_bytes = used_bytes,
-        .allocated_bytes = d.s.activity.allocated_bytes,
         .step = d.s.activity.step,
         .address = d.s.activity.address,
         .line = p->line,
@@ -232,23 +239,28 @@ static void add_row(struct part *p, const struct tbp_line *l, size_t i) {
     };
 }
 
+static int count_part(void *ctx, size_t number, struct tbp_error *err) {
+    struct part *p = (struct part *)ctx + number;
+    const struct tbp_line *l = &p->plane->lines[p->line];
+    (void)err;
+    for (size_t i = p->from; i < p->to; i++)
+        p->n_rows += is_allocation(tbp_event_kind_at(l, i));
+    return TBP_OK;
+}
+
 static int read_part(void *ctx, size_t number, struct tbp_error *err) {
     struct part *p = (struct part *)ctx + number;
     const struct tbp_line *l = &p->plane->lines[p->line];
-    size_t n = 0;
+    struct tbp_memory_row *row = p->rows;
     (void)err;
-    for (size_t i = p->from; i < p->to; i++)
-        n += is_allocation(tbp_event_kind_at(l, i));
-    tbp_vec_reserve(&p->rows, n);
-    for (size_t i = p->from; i < p->to && n; i++)
+    for (size_t i = p->from; i < p->to && p->n_rows; i++)
         if (is_allocation(tbp_event_kind_at(l, i)))
-            add_row(p, l, i);
+            read_row(p, l, i, row++);
     return TBP_OK;
 }
 
 static void part_release(struct part *p) {
     allocators_release(&p->allocators);
-    tbp_vec_release(&p->rows);
     tbp_arena_release(&p->arena);
 }
 
@@ -273,29 +285,25 @@ static void number_allocators(struct part *p, struct allocators *all) {
         number[k] = allocator_of(all, a->id);
         unite_summaries(&all->list.at[number[k]], a);
     }
-    for (size_t i = 0; i < p->rows.n; i++)
-        p->rows.at[i].owner = number[p->rows.at[i].owner];
+    for (size_t i = 0; i < p->n_rows; i++)
+        p->rows[i].owner = number[p->rows[i].owner];
 }
 
-/* Rows of one allocator together, order kept. */
-static void unite_rows(struct part *parts, size_t n_parts, struct tbp_memory_rows *r) {
-    size_t n = 0, n_allocators = r->n_allocators;
-    TBP_VEC(struct tbp_memory_row) rows = {0};
+/* Rows of one allocator together, in file order. */
+static void order_rows(struct tbp_memory_rows *r, size_t n_rows) {
+    size_t n = r->n_allocators;
+    TBP_VEC(uint32_t) order = {0};
     TBP_VEC(size_t) first = {0};
-    tbp_vec_reserve(&first, n_allocators + 2);
-    memset(first.at, 0, (n_allocators + 2) * sizeof *first.at);
-    for (size_t k = 0; k < n_parts; n += parts[k++].rows.n)
-        for (size_t i = 0; i < parts[k].rows.n; i++)
-            first.at[parts[k].rows.at[i].owner + 2]++;
-    for (size_t k = 2; k < n_allocators + 2; k++)
+    tbp_vec_reserve(&first, n + 2);
+    memset(first.at, 0, (n + 2) * sizeof *first.at);
+    for (size_t i = 0; i < n_rows; i++)
+        first.at[r->rows[i].owner + 2]++;
+    for (size_t k = 2; k < n + 2; k++)
         first.at[k] += first.at[k - 1];
-    tbp_vec_reserve(&rows, n);
-    for (size_t k = 0; k < n_parts; k++) { /* first[k + 1] runs from the start of k to its end */
-        for (size_t i = 0; i < parts[k].rows.n; i++)
-            rows.at[first.at[parts[k].rows.at[i].owner + 1]++] = parts[k].rows.at[i];
-        tbp_vec_release(&parts[k].rows);
-    }
-    r->rows = rows.at;
+    tbp_vec_reserve(&order, n_rows);
+    for (size_t i = 0; i < n_rows; i++) /* first[k + 1] runs from the start of k to its end */
+        order.at[first.at[r->rows[i].owner + 1]++] = (uint32_t)i;
+    r->order = order.at;
     r->first = first.at;
 }
 
@@ -325,37 +333,62 @@ static struct part *make_parts(const struct tbp_plane *plane, struct tbp_arena *
     return parts;
 }
 
-int tbp_memory_rows_init(struct tbp_memory_rows *r, const struct tbp_plane *plane,
-                         struct tbp_pool *pool, struct tbp_arena *out, struct tbp_error *err) {
-    size_t n_parts;
-    struct part *parts = make_parts(plane, out, &n_parts);
+/* Each part reads into its own stretch of the rows. */
+static size_t give_rows(struct part *parts, size_t n_parts, struct tbp_memory_rows *r) {
+    TBP_VEC(struct tbp_memory_row) rows = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < n_parts; i++)
+        n += parts[i].n_rows;
+    tbp_vec_reserve(&rows, n);
+    r->rows = rows.at;
+    n = 0;
+    for (size_t i = 0; i < n_parts; n += parts[i++].n_rows)
+        parts[i].rows = r->rows + n;
+    return n;
+}
+
+static void unite_allocators(struct part *parts, size_t n_parts, struct tbp_memory_rows *r,
+                             struct tbp_arena *out) {
     struct allocators all = {.arena = out};
-    *r = (struct tbp_memory_rows){.plane = plane};
-    int status = tbp_pool_for(pool, n_parts, read_part, parts, err);
-    for (size_t i = 0; i < n_parts && !status; i++)
+    for (size_t i = 0; i < n_parts; i++)
         number_allocators(&parts[i], &all);
     r->n_allocators = all.list.n;
     r->allocators = TBP_NEW_N(out, struct tbp_memory_allocator, r->n_allocators);
     if (r->n_allocators)
         memcpy(r->allocators, all.list.at, r->n_allocators * sizeof *r->allocators);
+    allocators_release(&all);
+}
+
+int tbp_memory_rows_init(struct tbp_memory_rows *r, const struct tbp_plane *plane,
+                         struct tbp_pool *pool, struct tbp_arena *out, struct tbp_error *err) {
+    size_t n_parts, n_rows;
+    struct part *parts = make_parts(plane, out, &n_parts);
+    *r = (struct tbp_memory_rows){.plane = plane};
+    int status = tbp_pool_for(pool, n_parts, count_part, parts, err);
+    n_rows = give_rows(parts, n_parts, r);
     if (!status)
-        unite_rows(parts, n_parts, r);
+        status = tbp_pool_for(pool, n_parts, read_part, parts, err);
+    if (!status) {
+        unite_allocators(parts, n_parts, r, out);
+        order_rows(r, n_rows);
+    } else {
+        tbp_memory_rows_release(r);
+    }
     for (size_t i = 0; i < n_parts; i++)
         part_release(&parts[i]);
-    allocators_release(&all);
     return status;
 }
 
 void tbp_memory_rows_release(struct tbp_memory_rows *r) {
     tbp_vec_free_bytes(r->rows);
+    tbp_vec_free_bytes(r->order);
     tbp_vec_free_bytes(r->first);
     r->rows = NULL;
+    r->order = NULL;
     r->first = NULL;
 }
 
-size_t tbp_memory_rows_of(struct tbp_memory_rows *r, size_t allocator,
-                          struct tbp_memory_row **rows) {
-    if (r->rows)
-        *rows = r->rows + r->first[allocator];
+size_t tbp_memory_rows_of(struct tbp_memory_rows *r, size_t allocator, uint32_t **order) {
+    *order = r->order ? r->order + r->first[allocator] : NULL;
     return r->first[allocator + 1] - r->first[allocator];
 }

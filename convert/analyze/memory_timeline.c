@@ -14,28 +14,44 @@
 #include <stdlib.h>
 
 static int by_time(const void *a, const void *b, void *ctx) {
-    (void)ctx;
-    const struct tbp_memory_row *x = a, *y = b;
-    return (x->time_ps > y->time_ps) - (x->time_ps < y->time_ps);
+    const struct tbp_memory_rows *r = ctx;
+    int64_t x = tbp_memory_row_time_ps(r, &r->rows[*(const uint32_t *)a]);
+    int64_t y = tbp_memory_row_time_ps(r, &r->rows[*(const uint32_t *)b]);
+    return (x > y) - (x < y);
+}
+
+struct work { /* one allocator at work */
+    struct tbp_memory_rows *all;
+    const uint32_t *order; /* its rows by time */
+    size_t n;
+    struct tbp_memory_allocator *to;
+    struct tbp_arena *out, *scratch;
+    const char *unexplained_name;
+    bool keep_all;
+};
+
+static struct tbp_memory_row *row_at(const struct work *w, size_t i) {
+    return &w->all->rows[w->order[i]];
 }
 
 /* Rule 5: an event outside any step belongs to the step after the last known one. */
-static void repair_steps(struct tbp_memory_row *rows, size_t n) {
+static void repair_steps(const struct work *w) {
     int64_t last = -1;
-    for (size_t i = 0; i < n; i++) {
-        if (rows[i].step == -1)
-            rows[i].step = (int64_t)((uint64_t)last + 1);
+    for (size_t i = 0; i < w->n; i++) {
+        struct tbp_memory_row *r = row_at(w, i);
+        if (r->step == -1)
+            r->step = (int64_t)((uint64_t)last + 1);
         else
-            last = rows[i].step;
+            last = r->step;
     }
 }
 
 /* A deallocation is told with the names of its allocation; an address given twice keeps the older
  * owner. */
-static void find_owners(struct tbp_memory_row *rows, size_t n) {
+static void find_owners(const struct work *w) {
     struct tbp_idmap owners = {0};
-    for (size_t i = 0; i < n; i++) {
-        struct tbp_memory_row *r = &rows[i];
+    for (size_t i = 0; i < w->n; i++) {
+        struct tbp_memory_row *r = row_at(w, i);
         bool is_new = false;
         uint32_t *owner = tbp_idmap_put(&owners, r->address, &is_new);
         r->owner = r->is_deallocation ? *owner : TBP_MAP_NONE;
@@ -47,25 +63,15 @@ static void find_owners(struct tbp_memory_row *rows, size_t n) {
     tbp_idmap_release(&owners);
 }
 
-struct work { /* one allocator at work */
-    struct tbp_memory_rows *all;
-    const struct tbp_memory_row *rows; /* by time */
-    size_t n;
-    struct tbp_memory_allocator *to;
-    struct tbp_arena *out, *scratch;
-    const char *unexplained_name;
-    bool keep_all;
-};
-
 static void decode(const struct work *w, size_t i, struct tbp_arena *text,
                    struct tbp_memory_snapshot *s) {
-    const struct tbp_memory_row *r = &w->rows[i];
+    const struct tbp_memory_row *r = row_at(w, i);
     tbp_memory_row_decode(w->all, r, text, s);
     s->activity.step = r->step;
     if (r->owner == TBP_MAP_NONE)
         return;
     struct tbp_memory_snapshot owner;
-    tbp_memory_row_decode(w->all, &w->rows[r->owner], text, &owner);
+    tbp_memory_row_decode(w->all, row_at(w, r->owner), text, &owner);
     s->activity.op = owner.activity.op;
     s->activity.region = owner.activity.region;
     s->activity.data_type = owner.activity.data_type;
@@ -82,7 +88,7 @@ static void sample(struct work *w) {
     for (size_t box = 0, at = 0; box < n; box++) {
         size_t end = w->n <= limit ? at + 1 : at + width + (box >= n_narrow), best = at;
         for (; at < end; at++)
-            if (w->rows[at].used_bytes > w->rows[best].used_bytes)
+            if (row_at(w, at)->used_bytes > row_at(w, best)->used_bytes)
                 best = at;
         decode(w, best, w->out, &w->to->sampled[box]);
     }
@@ -98,8 +104,8 @@ static void keep_all(struct work *w) {
 /* Rule 6: step of the last event at the peak. */
 static int64_t peak_step(const struct work *w) {
     for (size_t i = w->n; i-- > 0;)
-        if (w->rows[i].used_bytes == w->to->at_peak.peak_bytes)
-            return w->rows[i].step;
+        if (row_at(w, i)->used_bytes == w->to->at_peak.peak_bytes)
+            return row_at(w, i)->step;
     return 0;
 }
 
@@ -108,19 +114,22 @@ static int64_t peak_step(const struct work *w) {
 static int64_t replay(const struct work *w, int64_t step, uint8_t *is_live) {
     struct tbp_idmap live = {0};
     uint64_t unexplained = (uint64_t)w->to->at_peak.heap_bytes, foreign = 0;
-    for (size_t i = 0; i < w->n && w->rows[i].time_ps <= w->to->peak_time_ps; i++) {
-        const struct tbp_memory_row *r = &w->rows[i];
+    for (size_t i = 0; i < w->n; i++) {
+        const struct tbp_memory_row *r = row_at(w, i);
+        if (tbp_memory_row_time_ps(w->all, r) > w->to->peak_time_ps)
+            break;
         if (r->step != step)
             continue;
+        int64_t allocated_bytes = tbp_memory_row_allocated_bytes(w->all, r);
         bool is_new;
         uint32_t *slot = tbp_idmap_put(&live, r->address, &is_new);
         if (*slot != TBP_MAP_NONE)
             is_live[*slot] = 0;
         else if (r->is_deallocation)
-            foreign += (uint64_t)r->allocated_bytes;
+            foreign += (uint64_t)allocated_bytes;
         is_live[i] = !r->is_deallocation;
         *slot = r->is_deallocation ? TBP_MAP_NONE : (uint32_t)i;
-        unexplained += (uint64_t)(r->is_deallocation ? r->allocated_bytes : -r->allocated_bytes);
+        unexplained += r->is_deallocation ? (uint64_t)allocated_bytes : -(uint64_t)allocated_bytes;
     }
     tbp_idmap_release(&live);
     return (int64_t)(unexplained - foreign);
@@ -227,16 +236,16 @@ static void find_active(struct work *w) {
 
 static void finish_allocator(struct tbp_memory_rows *all, size_t which,
                              struct tbp_memory_allocator *to, struct tbp_arena *out, bool is_tf) {
-    struct tbp_memory_row *rows;
+    uint32_t *order;
     struct tbp_arena scratch;
     tbp_arena_init(&scratch);
     struct work w = {.all = all, .to = to, .out = out, .scratch = &scratch, .keep_all = is_tf};
-    w.n = tbp_memory_rows_of(all, which, &rows);
+    w.n = tbp_memory_rows_of(all, which, &order);
+    w.order = order;
     w.unexplained_name = is_tf ? "preallocated/unknown" : "unused preallocated device memory";
-    tbp_sort(rows, w.n, sizeof *rows, by_time, NULL);
-    repair_steps(rows, w.n);
-    find_owners(rows, w.n);
-    w.rows = rows;
+    tbp_sort(order, w.n, sizeof *order, by_time, all);
+    repair_steps(&w);
+    find_owners(&w);
     if (is_tf)
         keep_all(&w);
     else

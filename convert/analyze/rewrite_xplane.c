@@ -296,7 +296,8 @@ static bool may_be_left_out(const struct tbp_line *l, size_t i) {
 /* What the file gets shorter by without the event, at least. */
 static uint64_t bytes_saved(const struct tbp_line *l, size_t i) {
     struct tbp_wire w = tbp_stat_iter_event(l, i).w;
-    return l->ev.body[i] == TBP_NO_BODY ? 0 : 1 + (uint64_t)(w.end - (l->base + l->ev.body[i]));
+    uint64_t body = tbp_event_body(&l->ev, i);
+    return body == TBP_NO_BODY ? 0 : 1 + (uint64_t)(w.end - (l->base + body));
 }
 
 static unsigned bits_of(uint64_t v) {
@@ -331,8 +332,9 @@ static void copy_event(struct tbp_xspace_out *o, struct run *r, const struct tbp
                        size_t i) {
     enum { KEY = TBP_XLINE_EVENTS << 3 | TBP_WIRE_BYTES };
     struct tbp_wire w = tbp_stat_iter_event(l, i).w;
-    const uint8_t *key = l->base + l->ev.body[i] - 1;
-    if (l->ev.body[i] == 0 || *key != KEY) {
+    uint64_t body = tbp_event_body(&l->ev, i);
+    const uint8_t *key = l->base + body - 1;
+    if (body == 0 || *key != KEY) {
         write_run(o, r);
         tbp_xspace_event_raw(o, tbp_wire_str(w));
         return;
@@ -353,8 +355,8 @@ static void write_events(struct rewrite *rw, struct tbp_xspace_out *o, const str
     for (size_t i = 0; i < l->ev.n; i++) {
         if (is_result(l, i) || is_left_out(rw, l, i))
             continue;
-        bool anew = rw->is_damaged || rw->h->is_foreign || l->ev.body[i] == TBP_NO_BODY ||
-                    (l->ev.flags[i] & TBP_EVENT_MADE);
+        bool anew = rw->is_damaged || rw->h->is_foreign ||
+                    tbp_event_body(&l->ev, i) == TBP_NO_BODY || (l->ev.flags[i] & TBP_EVENT_MADE);
         if (!anew && (l->ev.has[i] & concerned))
             anew = event_needs_repair(l, i, ids->is_gpu) || (ids->root && is_unmarked_step(l, i));
         if (anew) {

@@ -14,11 +14,16 @@ void tbp_events_alloc(struct tbp_host *h, struct tbp_events *ev, size_t n) {
     *ev = (struct tbp_events){.n = n};
     ev->start_ps = TBP_NEW_N(a, uint64_t, n);
     ev->dur_ps = TBP_NEW_N(a, uint64_t, n);
-    ev->body = TBP_NEW_N(a, uint64_t, n);
+    ev->body_low = TBP_NEW_N(a, uint32_t, n);
     ev->meta = TBP_NEW_N(a, uint32_t, n);
     ev->has = TBP_NEW_N(a, uint32_t, n);
     ev->group = TBP_NEW_N(a, int32_t, n);
     ev->flags = TBP_NEW_N(a, uint8_t, n);
+}
+
+void tbp_events_reach(struct tbp_host *h, struct tbp_events *ev, uint64_t size_bytes) {
+    if (size_bytes >= UINT32_MAX && !ev->body_high)
+        ev->body_high = TBP_NEW_N(&h->columns, uint16_t, ev->n);
 }
 
 void tbp_line_builder_init(struct tbp_line_builder *b, struct tbp_plane *plane) {
@@ -114,10 +119,10 @@ void tbp_line_builder_stat(struct tbp_line_builder *b, const struct tbp_stat *st
     }
 }
 
-static void store_row(struct tbp_events *ev, size_t i, const struct tbp_event_row *r) {
+void tbp_events_store(struct tbp_events *ev, size_t i, const struct tbp_event_row *r) {
     ev->start_ps[i] = r->start_ps;
     ev->dur_ps[i] = r->dur_ps;
-    ev->body[i] = r->body;
+    tbp_event_set_body(ev, i, r->body);
     ev->meta[i] = r->meta;
     ev->has[i] = r->has;
     ev->group[i] = r->group;
@@ -131,8 +136,9 @@ void tbp_line_builder_finish(struct tbp_line_builder *b, struct tbp_line *line) 
     if (b->bytes.n)
         memcpy(bytes, b->bytes.at, b->bytes.n);
     tbp_events_alloc(h, &line->ev, b->rows.n);
+    tbp_events_reach(h, &line->ev, b->bytes.n);
     for (size_t i = 0; i < b->rows.n; i++)
-        store_row(&line->ev, i, &b->rows.at[i]);
+        tbp_events_store(&line->ev, i, &b->rows.at[i]);
     line->base = bytes;
     line->base_size = b->bytes.n;
     line->plane = b->plane;

@@ -60,5 +60,8 @@ struct tbp_line *tbp_plane_add_line(struct tbp_plane *p, int64_t id, struct tbp_
                                     int64_t timestamp_ns);
 /* Makes room for n events in host->columns. */
 void tbp_events_alloc(struct tbp_host *h, struct tbp_events *ev, size_t n);
+/* Makes room for bodies in a line of that many bytes; what is stored already stays. */
+void tbp_events_reach(struct tbp_host *h, struct tbp_events *ev, uint64_t size_bytes);
+void tbp_events_store(struct tbp_events *ev, size_t i, const struct tbp_event_row *row);
 
 #endif

@@ -4,11 +4,11 @@
  * through convert/model/builder.h or (xplane) directly; analyses read it and annotate the columns
  * that are theirs.
  *
- *     host ─ planes ─ lines ─ events: start_ps[], dur_ps[], meta[], body[], has[], group[], flags[]
+ *     host ─ planes ─ lines ─ events: start_ps[], dur_ps[], meta[], body, has[], group[], flags[]
  *                   ├ metas: names of events (index = column `meta`)
  *                   └ stat_metas: names of stats
  *
- * Times: unsigned picoseconds modulo 2^64; start = line.timestamp_ns*1000 + offset_ps. 37 bytes per
+ * Times: unsigned picoseconds modulo 2^64; start = line.timestamp_ns*1000 + offset_ps. 33 bytes per
  * event. Stats stay undecoded: an event's `body` is where its XEvent message lies (length-prefixed,
  * relative to line->base); convert/model/stats.h walks it. Whatever the source format, stats are
  * XStat wire bytes. Ownership: the host's arena and its input own everything; text views point into
@@ -75,11 +75,25 @@ enum tbp_event_flag {
 struct tbp_events {
     size_t n;
     uint64_t *start_ps, *dur_ps;
-    uint64_t *body;
+    uint32_t *body_low;  /* tbp_event_body() + 1, so that a fresh column says: no body */
+    uint16_t *body_high; /* the bits above; NULL in lines of less than 4 GiB */
     uint32_t *meta, *has;
     int32_t *group;
     uint8_t *flags;
 };
+
+/* Offset of the event's message in its line's bytes, or TBP_NO_BODY. */
+static inline uint64_t tbp_event_body(const struct tbp_events *ev, size_t i) {
+    uint64_t high = ev->body_high ? ev->body_high[i] : 0;
+    return (high << 32 | ev->body_low[i]) - 1;
+}
+
+/* Columns that may hold it were made by tbp_events_reach. */
+static inline void tbp_event_set_body(struct tbp_events *ev, size_t i, uint64_t body) {
+    ev->body_low[i] = (uint32_t)(body + 1);
+    if (ev->body_high)
+        ev->body_high[i] = (uint16_t)((body + 1) >> 32);
+}
 
 struct tbp_meta { /* XEventMetadata */
     int64_t id;

@@ -8,9 +8,10 @@
 
 static struct tbp_wire body_of(const struct tbp_line *l, size_t i) {
     static const uint8_t nothing[1];
-    if (l->ev.body[i] == TBP_NO_BODY)
+    uint64_t body = tbp_event_body(&l->ev, i);
+    if (body == TBP_NO_BODY)
         return tbp_wire_of(nothing, 0);
-    struct tbp_wire w = {l->base + l->ev.body[i], l->base + l->base_size};
+    struct tbp_wire w = {l->base + body, l->base + l->base_size};
     uint64_t n = 0;
     if (tbp_wire_varint(&w, &n) ||
         n > (uint64_t)(w.end - w.at)) /* only if the file changed under us */
@@ -20,8 +21,8 @@ static struct tbp_wire body_of(const struct tbp_line *l, size_t i) {
 
 struct tbp_stat_iter tbp_stat_iter_event(const struct tbp_line *l, size_t i) {
     struct tbp_wire w = body_of(l, i);
-    bool has_slack =
-        l->ev.body[i] != TBP_NO_BODY && l->base + l->base_size - w.end >= TBP_WIRE_SLACK;
+    bool has_slack = tbp_event_body(&l->ev, i) != TBP_NO_BODY &&
+                     l->base + l->base_size - w.end >= TBP_WIRE_SLACK;
     return (struct tbp_stat_iter){w, l->plane, TBP_XEVENT_STATS, has_slack};
 }
 

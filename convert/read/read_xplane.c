@@ -438,7 +438,7 @@ static void store_event(struct line_reading *lr, size_t k, const struct tbp_even
         note(lr, TBP_LEDGER_TIME_OVERFLOW, body);
     ev->meta[k] = meta;
     ev->has[k] = row->has;
-    ev->body[k] = (uint64_t)(body - lr->l->base);
+    tbp_event_set_body(ev, k, (uint64_t)(body - lr->l->base));
     bool fits = row->group > INT32_MIN && row->group <= INT32_MAX;
     ev->group[k] = fits ? (int32_t)row->group : TBP_GROUP_WIDE;
 }
@@ -539,8 +539,11 @@ static int read_all(struct reading *r, struct tbp_pool *pool, struct tbp_error *
     mark_first_of_name(h);
     drop_unwanted_lines(r);
     int status = tbp_pool_for(pool, r->lines.n, count_job, r, err);
-    for (size_t i = 0; i < r->lines.n && status == TBP_OK; i++)
-        tbp_events_alloc(h, &line_of(r, &r->lines.at[i])->ev, r->lines.at[i].n_events);
+    for (size_t i = 0; i < r->lines.n && status == TBP_OK; i++) {
+        struct tbp_line *l = line_of(r, &r->lines.at[i]);
+        tbp_events_alloc(h, &l->ev, r->lines.at[i].n_events);
+        tbp_events_reach(h, &l->ev, l->base_size);
+    }
     if (status == TBP_OK)
         status = tbp_pool_for(pool, r->lines.n, read_job, r, err);
     return status;

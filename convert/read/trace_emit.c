@@ -351,7 +351,9 @@ static void fill_line(struct emitting *e, struct tbp_line *line, size_t from, si
         size_t k = i - from;
         ev->start_ps[k] = (uint64_t)(row->start_ns - t->origin_ns) * 1000u + row->start_ps;
         ev->dur_ps[k] = row->flags & TBP_TRACE_MEMORY ? 0 : row->dur_ps;
-        ev->body[k] = body_of(e, row);
+        uint64_t body = body_of(e, row);
+        tbp_events_reach(t->host, ev, e->bytes.n);
+        tbp_event_set_body(ev, k, body);
         ev->has[k] = e->has;
         ev->meta[k] = e->meta_of.at[row->name];
         if ((i & 0xffff) == 0)

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Columns of events: where the bytes of an event stand, in lines of any size.
+ */
+#include "convert/model/builder.h"
+
+#include <criterion/criterion.h>
+
+Test(builder, a_fresh_column_has_no_bodies) {
+    struct tbp_host h;
+    struct tbp_events ev;
+    tbp_host_init(&h);
+    tbp_events_alloc(&h, &ev, 2);
+    cr_assert_eq(tbp_event_body(&ev, 1), TBP_NO_BODY);
+    tbp_event_set_body(&ev, 1, 0);
+    cr_assert_eq(tbp_event_body(&ev, 1), 0);
+    tbp_event_set_body(&ev, 1, TBP_NO_BODY);
+    cr_assert_eq(tbp_event_body(&ev, 1), TBP_NO_BODY);
+    tbp_host_release(&h);
+}
+
+Test(builder, bodies_of_a_line_under_4_gib_take_32_bits) {
+    struct tbp_host h;
+    struct tbp_events ev;
+    tbp_host_init(&h);
+    tbp_events_alloc(&h, &ev, 1);
+    tbp_events_reach(&h, &ev, UINT32_MAX - 1u); /* the last body is at 2^32 - 3 at most */
+    cr_assert_null(ev.body_high);
+    tbp_event_set_body(&ev, 0, UINT32_MAX - 2u);
+    cr_assert_eq(tbp_event_body(&ev, 0), UINT32_MAX - 2u);
+    tbp_host_release(&h);
+}
+
+Test(builder, a_line_that_grows_beyond_4_gib_keeps_its_bodies) {
+    struct tbp_host h;
+    struct tbp_events ev;
+    const uint64_t far = 0x123456789abull;
+    tbp_host_init(&h);
+    tbp_events_alloc(&h, &ev, 3);
+    tbp_event_set_body(&ev, 0, 7);
+    tbp_events_reach(&h, &ev, far + 10);
+    tbp_event_set_body(&ev, 1, far);
+    tbp_event_set_body(&ev, 2, UINT32_MAX);
+    cr_assert_eq(tbp_event_body(&ev, 0), 7);
+    cr_assert_eq(tbp_event_body(&ev, 1), far);
+    cr_assert_eq(tbp_event_body(&ev, 2), UINT32_MAX);
+    tbp_host_release(&h);
+}
