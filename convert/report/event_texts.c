@@ -26,7 +26,7 @@ void tbp_event_texts_init(struct tbp_event_texts *t, const struct tbp_line *line
 void tbp_event_texts_get(struct tbp_event_texts *t, size_t event, struct tbp_str *category,
                          struct tbp_str *detail) {
     const struct tbp_line *l = t->line;
-    uint64_t body = l->ev.body[event];
+    uint64_t body = tbp_event_body(&l->ev, event);
     *category = *detail = TBP_STR_NONE;
     if ((!t->category && !t->detail) || !(l->ev.has[event] & TBP_HAS_STATS))
         return;
