@@ -25,7 +25,8 @@ static const struct tbp_opt stats_options[] = {
     {"limit", 0, TBP_OPT_TEXT, AT(limit), "N",
      "rows shown; 0: all. Without: 20 as text, all as CSV and JSON", NULL},
     {"group-by", 0, TBP_OPT_CHOICE, AT(group_by), NULL,
-     "rows of one name apart by input shapes, Python stack, thread, device, module or host",
+     "rows of one name apart by input shapes, Python stack, thread, device, module or host; or one "
+     "row per type of op",
      tbp_stats_group_choices},
     {"stack-depth", 0, TBP_OPT_NUMBER, AT(stack_depth), "N",
      "innermost frames that tell stacks apart; 0: 5", NULL},

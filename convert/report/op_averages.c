@@ -7,6 +7,7 @@
  */
 #include "convert/report/op_averages.h"
 
+#include "convert/analyze/op_name.h"
 #include "convert/report/average_rows.h"
 #include "convert/report/device_work.h"
 #include "convert/report/event_role.h"
@@ -55,11 +56,13 @@ static const char out_of_memory[] = "[OutOfMemory]";
 static const char *const shape_stats[] = {"Input Dims", "shape", "shape_with_layout", NULL};
 static const char *const stack_stats[] = {"Call stack", NULL};
 static const char *const module_stats[] = {"Module Hierarchy", NULL};
+static const char *const type_stats[] = {"tf_op", NULL};
 
 static const char *const *stats_of_group(enum tbp_average_group g) {
     return g == TBP_GROUP_SHAPE    ? shape_stats
            : g == TBP_GROUP_STACK  ? stack_stats
            : g == TBP_GROUP_MODULE ? module_stats
+           : g == TBP_GROUP_TYPE   ? type_stats
                                    : NULL;
 }
 
@@ -87,8 +90,18 @@ static struct tbp_str first_frames(struct tbp_str stack, unsigned depth) {
     return tbp_str_sub(stack, 0, n);
 }
 
+/* Rows by type of op: the type stands for the name. */
+static uint32_t type_number(struct pass *p, uint32_t name, struct tbp_str op) {
+    struct tbp_op_name parsed = tbp_op_name_parse(op.n ? op : p->a->names.strs[name]);
+    if (parsed.category == TBP_OP_UNKNOWN || parsed.type.n == 0)
+        return name;
+    return tbp_strtab_put(&p->a->names, parsed.type);
+}
+
 static struct tbp_str group_text(struct pass *p, struct tbp_str detail) {
     switch (p->group) {
+    case TBP_GROUP_TYPE:
+        return TBP_STR_NONE;
     case TBP_GROUP_STACK:
         return first_frames(detail, p->depth);
     case TBP_GROUP_THREAD:
@@ -215,11 +228,14 @@ static void add_event(struct pass *p, size_t i) {
         return;
     struct tbp_average_key key = {.name = name_number(p, ev->meta[i]), .is_device = p->is_device};
     tbp_event_texts_get(&p->texts, i, &category, &detail);
-    if (p->is_passed_over[ev->meta[i]] || (tbp_event_role_of(category) == TBP_ROLE_ASIDE &&
-                                           !tbp_str_is(p->a->names.strs[key.name], out_of_memory)))
+    if (p->is_passed_over[ev->meta[i]] ||
+        (tbp_event_role_of(category) == TBP_ROLE_ASIDE && !(ev->has[i] & TBP_HAS_TF_OP) &&
+         !tbp_str_is(p->a->names.strs[key.name], out_of_memory)))
         return;
     close_until(p, start_ps, end_ps);
     join_parent(p, i);
+    if (p->group == TBP_GROUP_TYPE)
+        key.name = type_number(p, key.name, detail);
     key.category = tbp_strtab_put(&p->a->categories, category);
     key.group = tbp_strtab_put(&p->a->groups, group_text(p, detail));
     p->first_ps = start_ps < p->first_ps ? start_ps : p->first_ps;

@@ -27,6 +27,7 @@ enum tbp_average_group { /* what tells rows of one name apart */
                          TBP_GROUP_DEVICE,
                          TBP_GROUP_MODULE,
                          TBP_GROUP_HOST,
+                         TBP_GROUP_TYPE, /* one row per type of op instead of per name */
 };
 
 struct tbp_average {

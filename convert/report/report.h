@@ -23,6 +23,7 @@ struct tbp_report_request {
     bool is_ascending;
     const char **ignored; /* keys of findings */
     size_t n_ignored;
+    const char *fp_point, *bp_point; /* names of ops, or NULL */
 };
 
 struct tbp_report {
@@ -33,6 +34,7 @@ struct tbp_report {
 };
 
 extern const struct tbp_report tbp_report_stats;
+extern const struct tbp_report tbp_report_steps;
 extern const struct tbp_report tbp_report_check;
 extern const struct tbp_report *const tbp_reports[]; /* reports.c: THE TABLE; NULL-terminated */
 

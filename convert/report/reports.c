@@ -6,6 +6,7 @@
 
 const struct tbp_report *const tbp_reports[] = {
     &tbp_report_stats,
+    &tbp_report_steps,
     &tbp_report_check,
     NULL,
 };

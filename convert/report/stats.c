@@ -81,10 +81,10 @@ static const enum column sort_columns[] = {
 };
 
 /* In the order of enum tbp_average_group. */
-const char *const tbp_stats_group_choices[] = {"name",   "shape",  "stack", "thread",
-                                               "device", "module", "host",  NULL};
+const char *const tbp_stats_group_choices[] = {"name",   "shape", "stack", "thread", "device",
+                                               "module", "host",  "type",  NULL};
 static const char *const group_titles[] = {"Group",  "Input shapes", "Stack", "Thread",
-                                           "Device", "Module",       "Host"};
+                                           "Device", "Module",       "Host",  "Type"};
 
 struct stats {
     struct tbp_averages averages;
@@ -229,7 +229,8 @@ static void choose_columns(struct stats *s, const struct tbp_report_request *r) 
     const struct tbp_averages *a = &s->averages;
     memcpy(s->columns, all_columns, sizeof all_columns);
     s->columns[COL_GROUP].title = group_titles[r->group_by];
-    s->columns[COL_GROUP].is_hidden = r->group_by == TBP_GROUP_NAME;
+    s->columns[COL_GROUP].is_hidden =
+        r->group_by == TBP_GROUP_NAME || r->group_by == TBP_GROUP_TYPE;
     for (size_t i = 0; i < sizeof of_device / sizeof *of_device; i++)
         s->columns[of_device[i]].is_hidden = a->device_ps == 0;
     for (size_t i = 0; i < sizeof of_memory / sizeof *of_memory; i++)

@@ -94,6 +94,11 @@ class Averages(Case):
         self.assertIn(("k", "/device:GPU:0"), self.rows(path, "--group-by", "device"))
         self.assertIn(("inner", "w"), self.rows(path, "--group-by", "host"))
 
+    def test_one_row_per_type(self):
+        path = self.profile([op("aten::mm", 0, 10), op("xla::mm", 20, 30), op("aten::add", 60, 1)])
+        rows = {n: (r["count"], r["cpu_us"]) for (n, _), r in self.rows(path, "--group-by", "type").items()}
+        self.assertEqual(rows, {"mm": (2, 40), "add": (1, 1)})
+
     def test_order_and_limit(self):
         path = self.profile()
         answer = self.stats(path, "--sort-by", "cpu", "--limit", "2")

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tbprof steps: parts of steps worked out by hand, and the right values of ../shared/cases."""
+import json
+import os
+import unittest
+
+from support import SAMPLE, SHARED, TWO_HOSTS, Case
+
+CASES = os.path.join(SHARED, "cases")
+
+
+def event(cat, name, ts, dur, pid=1, tid=1, **args):
+    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
+
+
+def kernel(name, ts, dur, correlation, stream=7):
+    return event("kernel", name, ts, dur, 0, stream, device=0, stream=stream, correlation=correlation)
+
+
+def step(at, number):
+    """900 us: input 100, forward 100-400, backward 400-700 (other thread), update 750-850, then a gap of 100."""
+    return [event("user_annotation", f"ProfilerStep#{number}", at, 900),
+            event("user_annotation", "enumerate(DataLoader)#_Iter.__next__", at, 100),
+            event("cpu_op", "aten::conv2d", at + 100, 250),
+            event("cuda_runtime", "cudaLaunchKernel", at + 120, 10, correlation=number * 10 + 1),
+            event("cpu_op", "autograd::engine::evaluate_function: ConvBackward", at + 400, 300, tid=2),
+            event("cuda_runtime", "cudaLaunchKernel", at + 450, 10, tid=2, correlation=number * 10 + 2),
+            event("user_annotation", "Optimizer.step#SGD.step", at + 750, 100),
+            kernel("conv", at + 200, 400, number * 10 + 1),
+            kernel("ncclDevKernel_AllReduce_Sum_f32", at + 500, 300, number * 10 + 2, 9)]
+
+
+class Steps(Case):
+    def steps(self, events, *args):
+        path = self.path("w.pt.trace.json")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({"schemaVersion": 1, "traceEvents": events}, f)
+        return json.loads(self.expect(0, "steps", path, "--json", *args).stdout)
+
+    def test_parts_of_a_step(self):
+        answer = self.steps(step(0, 5) + step(1000, 6))
+        first, last = answer["steps"]
+        right = {"step": 5, "start_us": 0, "marker_us": 900, "period_us": 1000, "gap_us": 100, "input_us": 100,
+                 "forward_us": 300, "backward_us": 300, "tail_us": 200, "update_us": 100, "launch_us": 20,
+                 "device_us": 600, "busy_us": 600, "all_reduce_us": 300, "exposed_us": 200, "device_works": 2}
+        self.assertEqual({k: first[k] for k in right}, right)
+        self.assertEqual((last["step"], last["period_us"], last["gap_us"]), (6, None, None))
+        self.assertEqual(answer["summary"]["period_us"],
+                         {"steps": 1, "mean": 1000, "median": 1000, "min": 1000, "max": 1000})
+        self.assertEqual(answer["findings"], [])
+
+    def test_points_of_the_user(self):
+        events = step(0, 1) + [event("cpu_op", "mine", 300, 20), event("cpu_op", "last", 860, 20)]
+        row = self.steps(events, "--fp-point", "mine", "--bp-point", "last")["steps"][0]
+        self.assertEqual((row["forward_us"], row["backward_us"], row["tail_us"]), (100, 480, 20))
+
+    def test_what_the_profile_does_not_tell_is_null(self):
+        row = self.steps([event("user_annotation", "ProfilerStep#1", 0, 10), event("cpu_op", "op", 1, 2)])["steps"][0]
+        self.assertEqual(row["marker_us"], 10)
+        for key in ("input_us", "forward_us", "backward_us", "update_us", "busy_us", "all_reduce_us", "launch_us"):
+            self.assertIsNone(row[key], key)
+
+    def test_no_steps(self):
+        answer = self.steps([event("cpu_op", "op", 1, 2)])
+        self.assertEqual((answer["known"], answer["steps"], answer["marked_by"]), (False, [], None))
+        self.assertEqual([f["key"] for f in answer["findings"]], ["steps_unknown"])
+        text = self.expect(0, "steps", self.path("w.pt.trace.json")).stdout
+        self.assertIn("steps: unknown, because", text)
+
+    def test_text_and_csv(self):
+        self.steps(step(0, 5) + step(1000, 6))
+        path = self.path("w.pt.trace.json")
+        self.assertIn("Period     mean 1.000ms", self.expect(0, "steps", path).stdout)
+        lines = self.expect(0, "steps", path, "--csv", "--limit", "1").stdout.splitlines()
+        self.assertEqual((len(lines), lines[0].split(",")[0], lines[1].split(",")[0]), (2, "step", "5"))
+
+    def test_xplanes(self):
+        one = json.loads(self.expect(0, "steps", SAMPLE, "--json").stdout)
+        self.assertEqual([s["step"] for s in one["steps"]], [2, 3, 4, 5])
+        self.assertTrue(all(s["input_us"] > 0.9 * s["marker_us"] for s in one["steps"]))
+        two = json.loads(self.expect(0, "steps", TWO_HOSTS, "--json").stdout)
+        self.assertEqual([(s["host"], s["step"]) for s in two["steps"]],
+                         [(f"worker{h}", n) for h in (0, 1) for n in range(3, 9)])
+
+
+@unittest.skipUnless(os.path.isdir(CASES), "the cases are not at hand")
+class RightValues(Case):
+    def case(self, *parts):
+        return json.loads(self.expect(0, "steps", os.path.join(CASES, *parts), "--json").stdout)
+
+    def test_gaps_between_markers(self):
+        for file in ("host.xplane.pb", "step-num-unsigned.xplane.pb"):
+            answer = self.case("gaps-between-step-markers", file)
+            self.assertEqual([s["step"] for s in answer["steps"]], [1, 2, 3, 4])
+            self.assertEqual((answer["summary"]["marker_us"]["median"], answer["summary"]["period_us"]["median"]),
+                             (600, 1000))
+            self.assertEqual(sum(s["busy_us"] for s in answer["steps"]), 800)
+
+    def test_loader_time_outside_of_steps(self):
+        answer = self.case("loader-time-outside-the-train-steps", "trace.pt.trace.json")
+        self.assertEqual([(s["step"], s["marker_us"], s["input_us"]) for s in answer["steps"]],
+                         [(0, 1000, 200), (1, 1000, 100)])
+        self.assertEqual(answer["outside"], {"input_us": 800, "device_works": 1, "device_work_us": 30})
+
+    def test_a_step_whose_op_carries_a_stream(self):
+        answer = self.case("host-triton-op-carries-stream-0", "trace.pt.trace.json")
+        self.assertEqual([(s["step"], s["marker_us"], s["busy_us"]) for s in answer["steps"]], [(3, 350, 30)])
+
+    def test_annotations_of_the_device_are_no_work(self):
+        answer = self.case("gpu-user-annotation-counted-as-work", "trace.pt.trace.json")
+        self.assertEqual([(s["step"], s["device_us"], s["busy_us"], s["device_works"]) for s in answer["steps"]],
+                         [(10, 220, 200, 2)])
+
+    def test_kernels_per_step(self):
+        answer = self.case("gpu-work-in-2-of-8-steps-and-one-giant", "trace.pt.trace.json")
+        self.assertEqual([s["device_works"] for s in answer["steps"]], [10, 11, 0, 0, 0, 0, 0, 0])
+        self.assertEqual({f["key"] for f in answer["findings"]}, {"impossible_durations", "steps_without_device_work"})
+
+
+if __name__ == "__main__":
+    unittest.main()
