@@ -6,12 +6,9 @@
 #include "cli/report_command.h"
 #include "convert/report/stats.h"
 
-#include <string.h>
-
 struct stats_values {
     struct tbp_report_values base;
     unsigned sort_by, group_by;
-    const char *limit;
     uint32_t stack_depth;
     bool ascending;
 };
@@ -22,8 +19,7 @@ static const struct tbp_opt stats_options[] = {
      "largest first by this; auto: self-device if a device did anything, else self-cpu",
      tbp_stats_sort_choices},
     {"ascending", 0, TBP_OPT_FLAG, AT(ascending), NULL, "smallest first", NULL},
-    {"limit", 0, TBP_OPT_TEXT, AT(limit), "N",
-     "rows shown; 0: all. Without: 20 as text, all as CSV and JSON", NULL},
+    TBP_REPORT_LIMIT_OPTION,
     {"group-by", 0, TBP_OPT_CHOICE, AT(group_by), NULL,
      "rows of one name apart by input shapes, Python stack, thread, device, module or host; or one "
      "row per type of op",
@@ -46,18 +42,6 @@ static const char *const stats_examples[] = {
     NULL,
 };
 
-static int row_limit(uint32_t *out, const struct stats_values *v, struct tbp_error *err) {
-    enum { TEXT_ROWS = 20 };
-    uint64_t n;
-    *out = v->base.csv || v->base.common.json ? 0 : TEXT_ROWS;
-    if (!v->limit)
-        return TBP_OK;
-    if (!tbp_str_to_u64(tbp_str_c(v->limit), &n) || n > UINT32_MAX)
-        return tbp_fail(err, TBP_E_OPTION, "'limit' takes a number, not '%s'", v->limit);
-    *out = (uint32_t)n;
-    return TBP_OK;
-}
-
 static int run_stats(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                      struct tbp_error *err) {
     enum { DEFAULT_DEPTH = 5 };
@@ -67,7 +51,7 @@ static int run_stats(struct tbp_cli *cli, const void *values, char **args, size_
                                          .depth = v->stack_depth ? v->stack_depth : DEFAULT_DEPTH,
                                          .is_ascending = v->ascending};
     (void)n_args;
-    int status = row_limit(&request.limit, v, err);
+    int status = tbp_report_limit(&request.limit, &v->base, err);
     return status ? status
                   : tbp_run_report(cli, &tbp_report_stats, &v->base, args[0], &request, err);
 }

@@ -8,7 +8,6 @@
 struct steps_values {
     struct tbp_report_values base;
     const char *fp_point, *bp_point;
-    uint32_t limit;
 };
 
 #define AT(member) offsetof(struct steps_values, member)
@@ -17,7 +16,7 @@ static const struct tbp_opt steps_options[] = {
      "op with which the forward pass begins; without: the first op of the step", NULL},
     {"bp-point", 0, TBP_OPT_TEXT, AT(bp_point), "OP",
      "op with which the backward pass ends; without: the last that computes gradients", NULL},
-    {"limit", 0, TBP_OPT_NUMBER, AT(limit), "N", "steps shown; 0: all", NULL},
+    TBP_REPORT_LIMIT_OPTION,
     TBP_REPORT_CSV_OPTION,
     TBP_REPORT_OPTIONS,
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
@@ -35,10 +34,11 @@ static const char *const steps_examples[] = {
 static int run_steps(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                      struct tbp_error *err) {
     const struct steps_values *v = values;
-    struct tbp_report_request request = {
-        .limit = v->limit, .fp_point = v->fp_point, .bp_point = v->bp_point};
+    struct tbp_report_request request = {.fp_point = v->fp_point, .bp_point = v->bp_point};
     (void)n_args;
-    return tbp_run_report(cli, &tbp_report_steps, &v->base, args[0], &request, err);
+    int status = tbp_report_limit(&request.limit, &v->base, err);
+    return status ? status
+                  : tbp_run_report(cli, &tbp_report_steps, &v->base, args[0], &request, err);
 }
 
 const struct tbp_command tbp_command_steps = {

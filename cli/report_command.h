@@ -11,7 +11,7 @@
 
 struct tbp_report_values {
     struct tbp_common common;
-    const char *host, *run, *from;
+    const char *host, *run, *from, *limit;
     bool csv;
 };
 
@@ -31,11 +31,20 @@ struct tbp_report_values {
             "format of the input instead of detecting it", NULL                                    \
     }
 
+#define TBP_REPORT_LIMIT_OPTION                                                                    \
+    {                                                                                              \
+        "limit", 0, TBP_OPT_TEXT, offsetof(struct tbp_report_values, limit), "N",                  \
+            "rows shown; 0: all. Without: 20 as text, all as CSV and JSON", NULL                   \
+    }
+
 #define TBP_REPORT_CSV_OPTION                                                                      \
     {                                                                                              \
         "csv", 0, TBP_OPT_FLAG, offsetof(struct tbp_report_values, csv), NULL,                     \
             "comma-separated values with a header line", NULL                                      \
     }
+
+/* Rows that --limit means. */
+int tbp_report_limit(uint32_t *out, const struct tbp_report_values *v, struct tbp_error *err);
 
 /* Finds the run, makes the session and writes the report to standard output. The request's host,
  * format and color are set here. */

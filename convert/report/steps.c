@@ -199,6 +199,8 @@ static void put_text(struct tbp_json *j, const struct steps *s, const struct tbp
         return;
     }
     tbp_table_text(j, t, color);
+    if (t->n_rows < s->trace.list.n)
+        tbp_json_printf(j, "%zu of %zu steps; --limit 0 shows all\n", t->n_rows, s->trace.list.n);
     tbp_json_char(j, '\n');
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         put_summary_line(j, &s->trace, shown[i]);
