@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/sort.h"
 #include "cli/spool_input.h"
+#include "convert/read/reader.h"
 #include "plugin_data/rundir.h"
 
 #include <dirent.h>
@@ -175,6 +176,19 @@ static void skip_hosts(struct walk *w, const struct tbp_run *run) {
              true);
 }
 
+/* A folder that is one profile by itself is a run of one host. */
+static bool take_profile_folder(struct walk *w, struct place here) {
+    if (!tbp_is_profile_folder(here.path))
+        return false;
+    struct tbp_run run = {.below = ""};
+    describe_folder(&run, w->arena, here.path);
+    run.logdir = NULL;
+    *add_host(&run, w->arena) = (struct tbp_run_file){
+        tbp_str_c(run.name), here.path, here.path, tbp_arena_printf(w->arena, "%s", run.name), 0};
+    *tbp_vec_push(&w->runs->list) = run;
+    return true;
+}
+
 static int visit(struct walk *w, struct place here, struct tbp_error *err) {
     struct entries entries = {0};
     struct tbp_run run = {.is_folder = true};
@@ -184,6 +198,10 @@ static int visit(struct walk *w, struct place here, struct tbp_error *err) {
         return TBP_OK;
     }
     collect_hosts(&run, w->runs, w->arena, &entries);
+    if (!status && run.n_hosts == 0 && take_profile_folder(w, here)) {
+        tbp_vec_release(&entries.list);
+        return TBP_OK;
+    }
     if (run.n_hosts) {
         describe_folder(&run, w->arena, here.path);
         run.below = below_input(w->arena, w->root, here.path);

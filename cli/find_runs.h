@@ -4,7 +4,8 @@
  *
  *   a file            one run of one host
  *   a run folder      one run; each *.xplane.pb (or .xplane.pb.gz) in it is a host
- *   a log directory   every plugins/profile/RUN below it, at any depth
+ *   a log directory   every plugins/profile/RUN below it, at any depth; profiles of other tools
+ *                     that are folders (MindSpore, Ascend) are runs, too
  *   "-"               standard input: one run of one host
  *
  * What looks like a profile and is not taken stands in `skipped`: nothing is passed over in

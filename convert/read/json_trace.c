@@ -216,16 +216,33 @@ static int refuse(const struct tbp_host *host, struct tbp_error *err) {
                        "JSON without trace events (no list 'traceEvents', no list of events)");
 }
 
+void tbp_json_trace_begin(struct tbp_json_trace *jt, struct tbp_host *host,
+                          const struct tbp_json_dialect *dialect, void *ctx) {
+    *jt = (struct tbp_json_trace){.host = host, .dialect = dialect, .ctx = ctx};
+    jt->event = TBP_NEW(&host->arena, struct tbp_json_event);
+    tbp_trace_init(&jt->trace, host);
+    if (dialect->begin)
+        dialect->begin(jt);
+}
+
+void tbp_json_trace_document(struct tbp_json_trace *jt, struct tbp_str bytes) {
+    tbp_json_pull_init(&jt->json, bytes.p, bytes.n);
+    read_all(jt, jt->event);
+    note_repairs(jt);
+}
+
+void tbp_json_trace_end(struct tbp_json_trace *jt) {
+    tbp_input_drop_pages(&jt->host->input);
+    tbp_trace_release(&jt->trace);
+    tbp_vec_release(&jt->scratch);
+}
+
 int tbp_json_trace_read(struct tbp_host *host, const struct tbp_json_dialect *dialect, void *ctx,
                         struct tbp_error *err) {
-    struct tbp_json_trace jt = {.host = host, .dialect = dialect, .ctx = ctx};
-    struct tbp_json_event *e = TBP_NEW(&host->arena, struct tbp_json_event);
-    tbp_json_pull_init(&jt.json, host->input.data, host->input.size);
-    tbp_trace_init(&jt.trace, host);
-    if (dialect->begin)
-        dialect->begin(&jt);
-    read_all(&jt, e);
-    note_repairs(&jt);
+    struct tbp_json_trace jt;
+    tbp_json_trace_begin(&jt, host, dialect, ctx);
+    tbp_json_trace_document(&jt,
+                            (struct tbp_str){(const char *)host->input.data, host->input.size});
     int status = TBP_OK;
     if (jt.has_list) {
         if (dialect->finish)
@@ -234,10 +251,7 @@ int tbp_json_trace_read(struct tbp_host *host, const struct tbp_json_dialect *di
     } else {
         status = refuse(host, err);
     }
-    tbp_input_drop_pages(&host->input);
-    tbp_trace_release(&jt.trace);
-    tbp_strtab_release(&jt.id_texts);
-    tbp_vec_release(&jt.scratch);
+    tbp_json_trace_end(&jt);
     return status;
 }
 

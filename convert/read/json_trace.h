@@ -49,13 +49,19 @@ struct tbp_json_trace {
     struct tbp_trace trace;
     struct tbp_host *host;
     const struct tbp_json_dialect *dialect;
-    void *ctx; /* of the dialect */
-    struct tbp_strtab id_texts;
+    void *ctx;                    /* of the dialect */
+    struct tbp_json_event *event; /* the one being read */
     TBP_VEC(char) scratch;
     uint64_t n_events;
     bool has_list; /* there was a list of events, maybe an empty one */
 };
 
+/* Parts of tbp_json_trace_read, for readers of more than one document: begin, each document, end.
+ * What end does not do is tbp_trace_finish. */
+void tbp_json_trace_begin(struct tbp_json_trace *jt, struct tbp_host *host,
+                          const struct tbp_json_dialect *dialect, void *ctx);
+void tbp_json_trace_document(struct tbp_json_trace *jt, struct tbp_str bytes);
+void tbp_json_trace_end(struct tbp_json_trace *jt);
 /* Reads the whole input. Fails if it is no document of trace events. */
 int tbp_json_trace_read(struct tbp_host *host, const struct tbp_json_dialect *dialect, void *ctx,
                         struct tbp_error *err);

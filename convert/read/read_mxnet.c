@@ -191,21 +191,14 @@ static void place_threads(struct mxnet *m) {
 /* Operators on devices: tables know the op of a device event by the stat tf_op. */
 static void name_device_ops(struct mxnet *m) {
     struct tbp_trace *t = &m->jt->trace;
-    struct tbp_arena scratch;
-    uint32_t key = tbp_trace_text(t, TBP_STR("tf_op"));
-    tbp_arena_init(&scratch);
     for (size_t i = 0; i < t->rows.n; i++) {
         struct tbp_trace_row *row = &t->rows.at[i];
         if (!(row->flags & TBP_TRACE_OP) || t->tracks.at[row->track].kind != TBP_TRACK_DEVICE)
             continue;
-        struct tbp_str name = t->texts.strs[row->name];
-        struct tbp_str op = tbp_arena_cat(&scratch, name, TBP_STR(":"));
-        tbp_trace_stat_text(t, TBP_TRACE_SHARED, key,
-                            tbp_trace_text(t, tbp_arena_cat(&scratch, op, name)));
+        tbp_trace_stat_op(t, row->name, 0);
         row->set = tbp_trace_take_shared(t) & 0xffffffu;
         row->flags = (uint8_t)((row->flags & ~TBP_TRACE_OP) | TBP_TRACE_DEVICE);
     }
-    tbp_arena_release(&scratch);
 }
 
 /* ---- steps ---- */

@@ -25,12 +25,17 @@ extern const struct tbp_reader tbp_reader_xplane;
 extern const struct tbp_reader tbp_reader_spool;
 extern const struct tbp_reader tbp_reader_kineto;
 extern const struct tbp_reader tbp_reader_mxnet;
+extern const struct tbp_reader tbp_reader_mindspore;
+extern const struct tbp_reader tbp_reader_ascend;
 extern const struct tbp_reader tbp_reader_chrome;
 extern const struct tbp_reader tbp_reader_nsys;
 extern const struct tbp_reader tbp_reader_nvprof;
 extern const struct tbp_reader tbp_reader_rpd;
 extern const struct tbp_reader tbp_reader_rocpd;
 
+/* A folder that is one profile, and no run of the Profile tab: its tables are packed into one input
+ * (folder.h). Told from the names in it. */
+bool tbp_is_profile_folder(const char *path);
 /* The reader for these bytes, chosen by content; NULL if none knows them. */
 const struct tbp_reader *tbp_reader_of(const struct tbp_input *in);
 /* Opens path, detects the format (or takes `from` if not NULL) and reads it into host, which it

@@ -2,16 +2,16 @@
  *
  * THE TABLE of readers, and the choice among them by content.
  */
+#include "convert/read/folder.h"
 #include "convert/read/reader.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 const struct tbp_reader *const tbp_readers[] = {
-    &tbp_reader_xplane, &tbp_reader_spool,
-    &tbp_reader_kineto, &tbp_reader_mxnet,
-    &tbp_reader_chrome, &tbp_reader_nsys,
-    &tbp_reader_nvprof, &tbp_reader_rpd,
-    &tbp_reader_rocpd,  NULL,
+    &tbp_reader_xplane,    &tbp_reader_spool,  &tbp_reader_kineto, &tbp_reader_mxnet,
+    &tbp_reader_mindspore, &tbp_reader_ascend, &tbp_reader_chrome, &tbp_reader_nsys,
+    &tbp_reader_nvprof,    &tbp_reader_rpd,    &tbp_reader_rocpd,  NULL,
 };
 
 enum { PROBE_BYTES = 1 << 16 };
@@ -35,6 +35,20 @@ const struct tbp_reader *tbp_reader_of(const struct tbp_input *in) {
         }
     }
     return best;
+}
+
+static bool is_folder(const char *path) {
+    struct stat st;
+    return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool tbp_is_profile_folder(const char *path) {
+    struct tbp_input names;
+    if (!is_folder(path) || tbp_folder_pack_names(&names, path, NULL) != TBP_OK)
+        return false;
+    bool is_known = tbp_reader_of(&names) != NULL;
+    tbp_input_release(&names);
+    return is_known;
 }
 
 static int read_opened(struct tbp_host *host, const char *path, const char *from,
@@ -61,7 +75,8 @@ int tbp_read_host(struct tbp_host *host, const char *path, struct tbp_str host_n
                   struct tbp_error *err) {
     begin_host(host, path, host_name);
     host->wanted_planes = planes;
-    int status = tbp_input_open(&host->input, path, err);
+    int status = is_folder(path) ? tbp_folder_pack(&host->input, path, err)
+                                 : tbp_input_open(&host->input, path, err);
     if (status == TBP_OK)
         status = read_opened(host, path, from, pool, err);
     if (status)

@@ -25,6 +25,7 @@ void tbp_trace_release(struct tbp_trace *t) {
     tbp_idmap_release(&t->thread_tracks);
     tbp_idmap_release(&t->stream_tracks);
     tbp_idmap_release(&t->op_of_link);
+    tbp_idmap_release(&t->op_stats);
     tbp_wire_out_release(&t->shared);
     tbp_wire_out_release(&t->own);
     tbp_vec_release(&t->uses);
@@ -34,6 +35,7 @@ void tbp_trace_release(struct tbp_trace *t) {
     tbp_vec_release(&t->plane_stats);
     tbp_vec_release(&t->rows);
     tbp_vec_release(&t->memory);
+    tbp_vec_release(&t->device_steps);
     tbp_vec_release(&t->rank);
     tbp_vec_release(&t->stat_id);
     tbp_vec_release(&t->op_text);
@@ -281,6 +283,7 @@ void tbp_trace_find_wall_clock(struct tbp_trace *t) {
 }
 
 void tbp_trace_finish(struct tbp_trace *t) {
+    tbp_trace_anchor(t);
     tbp_trace_arrange(t);
     tbp_trace_link(t);
     tbp_trace_emit(t);

@@ -104,6 +104,12 @@ struct tbp_trace_memory {
     uint32_t allocator;
 };
 
+struct tbp_trace_device_step {
+    int64_t start_ns, end_ns;
+    uint32_t track;
+    bool has_work;
+};
+
 struct tbp_trace_step { /* made by finish, in order of start */
     int64_t start_ns, end_ns;
     uint32_t track;
@@ -123,6 +129,8 @@ struct tbp_trace {
     TBP_VEC(struct tbp_trace_plane_stat) plane_stats;
     TBP_VEC(struct tbp_trace_row) rows;
     TBP_VEC(struct tbp_trace_memory) memory;
+    TBP_VEC(struct tbp_trace_device_step) device_steps;
+    struct tbp_idmap op_stats; /* name and type of an op -> text of tbp_trace_op_text */
     struct tbp_wire_out shared, own;
     size_t own_from; /* where the stats of the next event begin */
     int64_t base_ns; /* wall clock at the zero of the input's times */
@@ -143,6 +151,11 @@ void tbp_trace_release(struct tbp_trace *t);
 /* Number of a text, copied if new. */
 uint32_t tbp_trace_text(struct tbp_trace *t, struct tbp_str s);
 
+/* The text by which tables know an op and its type (none: the last part of the name), the value of
+ * the stat tf_op: `aten::mm` is "aten/mm:mm". Without a type that they understand, what stands
+ * behind the colon is left to them. */
+uint32_t tbp_trace_op_text(struct tbp_trace *t, struct tbp_str name, struct tbp_str type);
+
 uint32_t tbp_trace_plane(struct tbp_trace *t, struct tbp_str name);
 void tbp_trace_plane_text(struct tbp_trace *t, uint32_t plane, const char *key, struct tbp_str v);
 void tbp_trace_plane_u64(struct tbp_trace *t, uint32_t plane, const char *key, uint64_t v);
@@ -153,6 +166,10 @@ uint32_t tbp_trace_thread(struct tbp_trace *t, int64_t process, int64_t thread);
 uint32_t tbp_trace_stream(struct tbp_trace *t, uint32_t device, int64_t stream);
 /* Any other line, known by plane and name. */
 uint32_t tbp_trace_line(struct tbp_trace *t, uint32_t plane, struct tbp_str name);
+/* A step as a device tells it, on a line of its own (tbp_trace_line): the device's step then lasts
+ * as long. Steps count only where there is work; where none is known, finish adds an event of a
+ * nanosecond at the step's begin. e: track, name, times. */
+void tbp_trace_device_step(struct tbp_trace *t, const struct tbp_trace_event *e);
 /* The line of counters: events whose stats are series of numbers. */
 uint32_t tbp_trace_counters(struct tbp_trace *t);
 void tbp_trace_track_name(struct tbp_trace *t, uint32_t track, struct tbp_str name);
@@ -161,6 +178,8 @@ void tbp_trace_track_name(struct tbp_trace *t, uint32_t track, struct tbp_str na
 void tbp_trace_stat_text(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key, uint32_t text);
 void tbp_trace_stat_i64(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key, int64_t v);
 void tbp_trace_stat_double(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key, double v);
+/* The same of an op on a device (tf_op), by the texts of its name and its type (0: none). */
+void tbp_trace_stat_op(struct tbp_trace *t, uint32_t name, uint32_t type);
 /* The shared stats said since the last event, as a number for rows that are there already. */
 uint32_t tbp_trace_take_shared(struct tbp_trace *t);
 /* Adds an event; counted in the ledger of the host as read, and as dropped if track is none. */
@@ -172,6 +191,7 @@ void tbp_trace_find_wall_clock(struct tbp_trace *t);
 void tbp_trace_finish(struct tbp_trace *t);
 
 /* ---- parts of finish, each in a file of its own ---- */
+void tbp_trace_anchor(struct tbp_trace *t);  /* trace_steps.c: steps of devices without work */
 void tbp_trace_arrange(struct tbp_trace *t); /* trace_order.c: window, order, begin and end */
 void tbp_trace_link(struct tbp_trace *t);    /* trace_link.c: ops, steps, memory */
 void tbp_trace_emit(struct tbp_trace *t);    /* trace_emit.c: planes, lines, columns */

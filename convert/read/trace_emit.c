@@ -421,48 +421,6 @@ static void emit_plane(struct emitting *e, uint32_t plane, struct tbp_plane *p, 
 
 /* ---- texts ---- */
 
-/* What the parser of op names takes for a type behind a colon: of TensorFlow's or of JAX's kind. */
-static bool is_type(const char *name, const char *type, size_t n) {
-    bool has_upper = false, has_other = false;
-    if (n == 0)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        has_upper |= type[i] >= 'A' && type[i] <= 'Z';
-        has_other |= type[i] == '.' || type[i] == '>' || type[i] == '-';
-    }
-    bool begins_high = type[0] == '_' || (type[0] >= 'A' && type[0] <= 'Z');
-    bool begins_low = type[0] == '_' || (type[0] >= 'a' && type[0] <= 'z');
-    return !has_other && ((begins_high && *name != '_') || (begins_low && !has_upper));
-}
-
-/* `aten::mm` as `aten/mm:mm`: what the parser of op names takes for an op of type `mm`. Without a
- * type behind the colon the parser takes the last part of the name. */
-static uint32_t op_text(struct tbp_trace *t, struct tbp_str name) {
-    TBP_VEC(char) s = {0};
-    size_t type = 0;
-    for (size_t i = 0; i < name.n; i++) {
-        char c = name.p[i];
-        bool is_scope = c == ':' && i + 1 < name.n && name.p[i + 1] == ':';
-        bool is_kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '.' || c == '/' || c == '>' || c == '-' || c == '_';
-        *tbp_vec_push(&s) = is_scope ? '/' : is_kept ? c : '_';
-        i += is_scope;
-        if (s.at[s.n - 1] == '/')
-            type = s.n;
-    }
-    type = type < s.n ? type : 0;
-    size_t n = is_type(s.at, s.at + type, s.n - type) ? s.n : 0;
-    *tbp_vec_push(&s) = ':';
-    for (size_t i = type; i < n; i++) {
-        char c = s.at[i];
-        *tbp_vec_push(&s) = c;
-    }
-    uint32_t text = tbp_trace_text(t, (struct tbp_str){s.at, s.n});
-    t->uses.at[text] |= USE_REFERENCE;
-    tbp_vec_release(&s);
-    return text;
-}
-
 /* Names of ops as the tables call them. */
 static void name_ops(struct tbp_trace *t) {
     size_t n = t->texts.n;
@@ -477,7 +435,7 @@ static void name_ops(struct tbp_trace *t) {
     t->op_text.n = n;
     for (uint32_t i = 1; i < n; i++)
         if (is_op.at[i])
-            t->op_text.at[i] = op_text(t, t->texts.strs[i]);
+            t->op_text.at[i] = tbp_trace_op_text(t, t->texts.strs[i], TBP_STR_NONE);
     tbp_vec_release(&is_op);
 }
 

@@ -46,9 +46,12 @@ uint32_t tbp_trace_step_at(const struct tbp_trace *t, int64_t ns) {
     return from && ns < t->steps.at[from - 1].end_ns ? (uint32_t)from : 0;
 }
 
-/* Work of a device that tells of no launch is part of the step that runs meanwhile. */
-static void mark_device_row(const struct tbp_trace *t, struct tbp_trace_row *row) {
-    if (row->flags & TBP_TRACE_DEVICE && row->link == 0 && tbp_trace_step_at(t, row->start_ns))
+/* What a GPU does without telling of a launch is part of the step that runs meanwhile. */
+static void mark_device_row(const struct tbp_trace *t, const struct tbp_trace_track *track,
+                            struct tbp_trace_row *row) {
+    bool is_gpu =
+        track->kind == TBP_TRACK_DEVICE && tbp_is_gpu_plane(t->planes.at[track->plane].name);
+    if (is_gpu && row->link == 0 && tbp_trace_step_at(t, row->start_ns))
         row->flags |= TBP_TRACE_INSIDE;
 }
 
@@ -58,7 +61,7 @@ static void mark_inside(struct tbp_trace *t, const struct tbp_trace_track *const
     struct tbp_trace_row top = {0};
     for (size_t i = 0; i < t->rows.n && t->steps.n; i++) {
         struct tbp_trace_row *row = &t->rows.at[i];
-        mark_device_row(t, row);
+        mark_device_row(t, by_rank[row->track], row);
         bool is_inside = row->track == track && !ends_by(&top, row);
         if (is_inside || by_rank[row->track]->kind != TBP_TRACK_THREAD)
             continue;

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Folders as input; see folder.h. Packed: a line of magic, of each file a line "SIZE NAME", an
+ * empty line, the bytes of all files one after the other.
+ */
+#include "convert/read/folder.h"
+
+#include "base/arena.h"
+#include "base/sort.h"
+#include "base/vec.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+static const char magic[] = "tbprof folder\n";
+
+enum { MAX_FILES = 4096, MAX_NAME = 1024 };
+#define MAX_BYTES ((size_t)1 << 31)
+
+struct listed {
+    const char *path, *name;
+    bool is_folder;
+    struct tbp_input in;
+};
+
+struct packing {
+    struct tbp_arena arena;
+    TBP_VEC(struct listed) files;
+    TBP_VEC(uint8_t) out;
+};
+
+static bool is_table(const char *name) {
+    struct tbp_str s = tbp_str_c(name);
+    return tbp_str_ends(s, ".csv") || tbp_str_ends(s, ".json") || tbp_str_ends(s, ".txt");
+}
+
+static int by_name(const void *a, const void *b, void *ctx) {
+    (void)ctx;
+    return strcmp(((const struct listed *)a)->name, ((const struct listed *)b)->name);
+}
+
+/* Adds what is in the folder; below: "" or "SUB/". */
+static int list(struct packing *p, const char *path, const char *below, struct tbp_error *err) {
+    DIR *dir = opendir(path);
+    if (!dir)
+        return tbp_fail_errno(err, errno == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO,
+                              "opening folder '%s' failed", path);
+    for (struct dirent *d; (d = readdir(dir)) && p->files.n < MAX_FILES;) {
+        struct stat st;
+        struct listed e = {.path = tbp_arena_printf(&p->arena, "%s/%s", path, d->d_name)};
+        if (d->d_name[0] == '.' || strchr(d->d_name, '\n') || strlen(d->d_name) > MAX_NAME / 4 ||
+            stat(e.path, &st) != 0)
+            continue;
+        e.is_folder = S_ISDIR(st.st_mode);
+        e.name = tbp_arena_printf(&p->arena, "%s%s%s", below, d->d_name, e.is_folder ? "/" : "");
+        if (e.is_folder || S_ISREG(st.st_mode))
+            *tbp_vec_push(&p->files) = e;
+    }
+    closedir(dir);
+    return TBP_OK;
+}
+
+static void put(struct packing *p, const void *bytes, size_t n) {
+    tbp_vec_reserve(&p->out, p->out.n + n);
+    if (n)
+        memcpy(p->out.at + p->out.n, bytes, n);
+    p->out.n += n;
+}
+
+static int open_file(struct listed *file, size_t *total, struct tbp_error *err) {
+    if (file->is_folder || !is_table(file->name))
+        return TBP_OK;
+    int status = tbp_input_open(&file->in, file->path, err);
+    if (status)
+        return status;
+    *total += file->in.size;
+    return *total <= MAX_BYTES
+               ? TBP_OK
+               : tbp_fail(err, TBP_E_LIMIT, "'%s': tables of more than 2 GiB in one folder",
+                          file->path);
+}
+
+static void put_all(struct packing *p) {
+    char line[MAX_NAME];
+    put(p, magic, sizeof magic - 1);
+    for (size_t i = 0; i < p->files.n; i++) {
+        const struct listed *f = &p->files.at[i];
+        put(p, line, (size_t)snprintf(line, sizeof line, "%zu %s\n", f->in.size, f->name));
+    }
+    put(p, "\n", 1);
+    for (size_t i = 0; i < p->files.n; i++)
+        put(p, p->files.at[i].in.data, p->files.at[i].in.size);
+}
+
+/* Everything that is listed, opened or not. */
+static int pack(struct packing *p, struct tbp_input *in, int status) {
+    if (!status)
+        put_all(p);
+    for (size_t i = 0; i < p->files.n; i++)
+        tbp_input_release(&p->files.at[i].in);
+    tbp_vec_release(&p->files);
+    tbp_arena_release(&p->arena);
+    if (status)
+        tbp_vec_release(&p->out);
+    else
+        *in = (struct tbp_input){.data = p->out.at, .size = p->out.n};
+    return status;
+}
+
+static void sort(struct packing *p) {
+    tbp_sort(p->files.at, p->files.n, sizeof *p->files.at, by_name, NULL);
+}
+
+int tbp_folder_pack(struct tbp_input *in, const char *path, struct tbp_error *err) {
+    struct packing p = {0};
+    size_t total = 0;
+    tbp_arena_init(&p.arena);
+    int status = list(&p, path, "", err);
+    size_t n = p.files.n;
+    for (size_t i = 0; i < n && !status; i++) {
+        struct listed sub = p.files.at[i];
+        if (sub.is_folder) /* one that cannot be read is known by name */
+            list(&p, sub.path, sub.name, NULL);
+    }
+    sort(&p);
+    for (size_t i = 0; i < p.files.n && !status; i++)
+        status = open_file(&p.files.at[i], &total, err);
+    return pack(&p, in, status);
+}
+
+int tbp_folder_pack_names(struct tbp_input *in, const char *path, struct tbp_error *err) {
+    struct packing p = {0};
+    tbp_arena_init(&p.arena);
+    int status = list(&p, path, "", err);
+    sort(&p);
+    return pack(&p, in, status);
+}
+
+bool tbp_folder_is(const uint8_t *data, size_t size) {
+    return size >= sizeof magic - 1 && memcmp(data, magic, sizeof magic - 1) == 0;
+}
+
+struct tbp_folder_walk tbp_folder_walk(const uint8_t *data, size_t size) {
+    struct tbp_folder_walk w = {data + size, data + size, data + size};
+    if (!tbp_folder_is(data, size))
+        return w;
+    w.at = data + sizeof magic - 1;
+    const uint8_t *gap = memmem(w.at - 1, (size_t)(w.end - w.at) + 1, "\n\n", 2);
+    w.bytes = gap ? gap + 2 : w.end;
+    return w;
+}
+
+bool tbp_folder_next(struct tbp_folder_walk *w, struct tbp_folder_file *f) {
+    size_t left = (size_t)(w->end - w->at);
+    const uint8_t *line_end = left ? memchr(w->at, '\n', left < MAX_NAME ? left : MAX_NAME) : NULL;
+    uint64_t size;
+    if (!line_end)
+        return false;
+    struct tbp_str line = {(const char *)w->at, (size_t)(line_end - w->at)};
+    size_t blank = tbp_str_find(line, ' ');
+    if (blank == line.n || !tbp_str_to_u64(tbp_str_sub(line, 0, blank), &size))
+        return false;
+    left = (size_t)(w->end - w->bytes);
+    f->name = tbp_str_sub(line, blank + 1, line.n);
+    f->bytes = (struct tbp_str){(const char *)w->bytes, size < left ? size : left};
+    w->at = line_end + 1;
+    w->bytes += f->bytes.n;
+    return true;
+}
+
+bool tbp_folder_numbered(struct tbp_str name, const char *prefix, const char *suffix,
+                         uint32_t *id) {
+    uint64_t n = 0;
+    if (!tbp_str_starts(name, prefix) || !tbp_str_ends(name, suffix) ||
+        name.n < strlen(prefix) + strlen(suffix))
+        return false;
+    struct tbp_str number = tbp_str_sub(name, strlen(prefix), name.n - strlen(suffix));
+    if (number.n && (!tbp_str_to_u64(number, &n) || n > UINT16_MAX))
+        return false;
+    *id = (uint32_t)n;
+    return true;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reader of the folders that profilers for Ascend devices leave (*_ascend_pt, *_ascend_ms): the
+ * tables that their analysis wrote into ASCEND_PROFILER_OUTPUT. A folder that was not analysed yet
+ * holds raw records only and is refused with what to do. Cells may be "N/A", numbers may carry a
+ * tab, a step or a device may be missing.
+ */
+#include "base/json_pull.h"
+#include "convert/read/csv_rows.h"
+#include "convert/read/folder.h"
+#include "convert/read/reader.h"
+#include "convert/read/trace_build.h"
+
+#include <stdio.h>
+
+#define OUTPUT "ASCEND_PROFILER_OUTPUT/"
+
+struct step {
+    int64_t number, start_ns;
+};
+
+struct ascend {
+    struct tbp_trace t;
+    TBP_VEC(struct step) steps; /* of kernels: where each begins */
+    struct tbp_idmap step_of;   /* number -> index */
+    uint64_t devices;           /* bits */
+};
+
+/* ---- kernels ---- */
+
+struct kernel_columns {
+    int step, device, stream, name, type, core, start, dur, wait, blocks, shapes;
+};
+
+static struct kernel_columns find_kernel_columns(const struct tbp_csv *c) {
+    return (struct kernel_columns){.step = tbp_csv_column(c, "Step Id"),
+                                   .device = tbp_csv_column(c, "Device_id"),
+                                   .stream = tbp_csv_column(c, "Stream ID"),
+                                   .name = tbp_csv_column(c, "Name|Op Name|Kernel Name"),
+                                   .type = tbp_csv_column(c, "Type|OP Type"),
+                                   .core = tbp_csv_column(c, "Accelerator Core|Task Type"),
+                                   .start = tbp_csv_column(c, "Start Time(us)|Task Start Time(us)"),
+                                   .dur = tbp_csv_column(c, "Duration(us)|Task Duration(us)"),
+                                   .wait = tbp_csv_column(c, "Wait Time(us)|Task Wait Time(us)"),
+                                   .blocks = tbp_csv_column(c, "Block Dim"),
+                                   .shapes = tbp_csv_column(c, "Input Shapes")};
+}
+
+static void add_text(struct ascend *a, struct tbp_csv *c, int column, const char *key) {
+    struct tbp_str s = tbp_csv_text(c, column);
+    if (s.n && !tbp_str_is(s, "N/A"))
+        tbp_trace_stat_text(&a->t, TBP_TRACE_SHARED, tbp_trace_text(&a->t, tbp_str_c(key)),
+                            tbp_trace_text(&a->t, s));
+}
+
+static void add_launch(struct ascend *a, struct tbp_csv *c, int column) {
+    char text[96];
+    int64_t blocks;
+    if (!tbp_csv_i64(c, column, &blocks) || blocks < 0)
+        blocks = 0;
+    int n = snprintf(text, sizeof text,
+                     "regs:0 static_shared:0 dynamic_shared:0 grid:%lld,1,1 block:1,1,1 occ_pct:0",
+                     (long long)blocks);
+    tbp_trace_stat_text(&a->t, TBP_TRACE_SHARED, tbp_trace_text(&a->t, TBP_STR("kernel_details")),
+                        tbp_trace_text(&a->t, (struct tbp_str){text, (size_t)n}));
+}
+
+static void note_step(struct ascend *a, int64_t number, int64_t start_ns) {
+    bool is_new;
+    uint32_t *at = tbp_idmap_put(&a->step_of, (uint64_t)number, &is_new);
+    if (is_new) {
+        *at = (uint32_t)a->steps.n;
+        *tbp_vec_push(&a->steps) = (struct step){number, start_ns};
+    }
+    if (start_ns < a->steps.at[*at].start_ns)
+        a->steps.at[*at].start_ns = start_ns;
+}
+
+static void drop_row(struct ascend *a, const struct tbp_csv *c) {
+    struct tbp_ledger *l = &a->t.host->ledger;
+    l->events_read++;
+    l->events_dropped++;
+    tbp_ledger_count(l, TBP_LEDGER_SHORT_ROW, 1, c->offset);
+}
+
+static int64_t device_of(struct tbp_csv *c, int column) {
+    enum { MAX_DEVICE = 499 };
+    int64_t device;
+    return tbp_csv_i64(c, column, &device) && device >= 0 && device <= MAX_DEVICE ? device : 0;
+}
+
+static void add_kernel(struct ascend *a, struct tbp_csv *c, const struct kernel_columns *at) {
+    enum { DEVICE_BITS = 64 };
+    struct tbp_trace *t = &a->t;
+    struct tbp_trace_event e = {.flags = TBP_TRACE_DEVICE};
+    int64_t device, stream, step;
+    double wait;
+    if (!tbp_csv_time(c, at->start, 3, &e.start_ns, &e.start_ps) ||
+        !tbp_csv_duration(c, at->dur, 3, &e.dur_ps) || tbp_csv_text(c, at->name).n == 0) {
+        drop_row(a, c);
+        return;
+    }
+    device = device_of(c, at->device);
+    if (!tbp_csv_i64(c, at->stream, &stream))
+        stream = 0;
+    a->devices |= device < DEVICE_BITS ? (uint64_t)1 << device : 0;
+    e.track = tbp_trace_stream(t, (uint32_t)device, stream);
+    e.name = tbp_trace_text(t, tbp_csv_text(c, at->name));
+    tbp_trace_stat_op(t, e.name, tbp_trace_text(t, tbp_csv_text(c, at->type)));
+    add_launch(a, c, at->blocks);
+    add_text(a, c, at->core, "accelerator_core");
+    add_text(a, c, at->shapes, "input_shapes");
+    if (tbp_str_to_double(tbp_csv_text(c, at->wait), &wait))
+        tbp_trace_stat_double(t, TBP_TRACE_OWN, tbp_trace_text(t, TBP_STR("wait_us")), wait);
+    if (tbp_csv_i64(c, at->step, &step)) {
+        tbp_trace_stat_i64(t, TBP_TRACE_OWN, tbp_trace_text(t, TBP_STR("step_id")), step);
+        note_step(a, step, e.start_ns);
+    }
+    tbp_trace_add(t, &e);
+}
+
+static void read_kernels(struct ascend *a, struct tbp_str bytes) {
+    struct tbp_csv c;
+    tbp_csv_init(&c, bytes);
+    struct kernel_columns at = find_kernel_columns(&c);
+    while (tbp_csv_next(&c))
+        add_kernel(a, &c, &at);
+    tbp_csv_release(&c);
+}
+
+/* ---- steps ---- */
+
+/* All figures of the row, under the names of their columns. */
+static void add_figures(struct ascend *a, struct tbp_csv *c) {
+    for (size_t i = 0; i < c->heading.n; i++) {
+        double v;
+        if (tbp_str_to_double(tbp_csv_text(c, (int)i), &v) && c->heading.at[i].n)
+            tbp_trace_stat_double(&a->t, TBP_TRACE_OWN, tbp_trace_text(&a->t, c->heading.at[i]), v);
+    }
+}
+
+/* The same on the device, whose steps then last as long as this says. */
+static void add_on_device(struct ascend *a, struct tbp_csv *c, int column,
+                          struct tbp_trace_event e) {
+    struct tbp_trace *t = &a->t;
+    int64_t device = device_of(c, column);
+    char name[32];
+    snprintf(name, sizeof name, "/device:GPU:%u", (unsigned)device);
+    e.track = tbp_trace_line(t, tbp_trace_plane(t, tbp_str_c(name)), TBP_STR("Step trace"));
+    tbp_trace_device_step(t, &e);
+}
+
+/* A step lasts what is computed, what of its communication nothing hides, and what is free. It
+ * begins with its first kernel, or where the step before ends. */
+static void read_steps(struct ascend *a, struct tbp_str bytes) {
+    struct tbp_csv c;
+    int64_t next_ns = a->t.rows.n ? a->t.rows.at[0].start_ns : 0;
+    tbp_csv_init(&c, bytes);
+    int number = tbp_csv_column(&c, "Step"), device = tbp_csv_column(&c, "Device_id");
+    int parts[] = {tbp_csv_column(&c, "Computing"),
+                   tbp_csv_column(&c, "Communication(Not Overlapped)"), tbp_csv_column(&c, "Free")};
+    while (tbp_csv_next(&c)) {
+        struct tbp_trace_event e = {.flags = TBP_TRACE_STEP, .start_ns = next_ns};
+        int64_t step;
+        uint64_t ps;
+        if (!tbp_csv_i64(&c, number, &step)) {
+            drop_row(a, &c);
+            continue;
+        }
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+            if (tbp_csv_duration(&c, parts[i], 3, &ps) && e.dur_ps + ps < INT64_MAX)
+                e.dur_ps += ps;
+        uint32_t known = tbp_idmap_get(&a->step_of, (uint64_t)step);
+        if (known != TBP_MAP_NONE)
+            e.start_ns = a->steps.at[known].start_ns;
+        e.link = (uint64_t)step;
+        e.name = tbp_trace_text(&a->t, TBP_STR("step"));
+        e.track = tbp_trace_thread(&a->t, 0, 1);
+        tbp_trace_track_name(&a->t, e.track, TBP_STR("Step trace"));
+        add_figures(a, &c);
+        tbp_trace_add(&a->t, &e);
+        add_on_device(a, &c, device, e);
+        next_ns = e.start_ns + (int64_t)(e.dur_ps / 1000);
+    }
+    tbp_csv_release(&c);
+}
+
+/* ---- memory ---- */
+
+struct memory_columns {
+    int size, device, time, allocated, reserved;
+};
+
+static int64_t bytes_of(struct tbp_csv *c, int column, double unit, int64_t otherwise) {
+    double v;
+    struct tbp_str s = tbp_csv_text(c, column);
+    return tbp_str_to_double(s, &v) && v > -1e12 && v < 1e12 ? (int64_t)(v * unit) : otherwise;
+}
+
+static void add_memory(struct ascend *a, struct tbp_csv *c, const struct memory_columns *at,
+                       int sign) {
+    const double kib = 1024, mib = 1024 * 1024;
+    struct tbp_trace *t = &a->t;
+    struct tbp_trace_memory_event m = {.track = tbp_trace_thread(t, 0, 2)};
+    if (!tbp_csv_time(c, at->time, 3, &m.start_ns, &m.start_ps))
+        return; /* never freed within the profile */
+    tbp_trace_track_name(t, m.track, TBP_STR("Memory"));
+    m.allocator = tbp_trace_text(t, tbp_csv_text(c, at->device));
+    m.bytes = sign * bytes_of(c, at->size, kib, 0);
+    m.allocated = bytes_of(c, at->allocated, mib, -1);
+    m.reserved = bytes_of(c, at->reserved, mib, 0);
+    tbp_trace_memory(t, &m);
+}
+
+static void read_memory(struct ascend *a, struct tbp_str bytes) {
+    struct tbp_csv c;
+    tbp_csv_init(&c, bytes);
+    int size = tbp_csv_column(&c, "Size(KB)"), device = tbp_csv_column(&c, "Device Type");
+    struct memory_columns taken = {size, device, tbp_csv_column(&c, "Allocation Time(us)"),
+                                   tbp_csv_column(&c, "Allocation Total Allocated(MB)"),
+                                   tbp_csv_column(&c, "Allocation Total Reserved(MB)")};
+    struct memory_columns freed = {size, device, tbp_csv_column(&c, "Release Time(us)"),
+                                   tbp_csv_column(&c, "Release Total Allocated(MB)"),
+                                   tbp_csv_column(&c, "Release Total Reserved(MB)")};
+    while (tbp_csv_next(&c)) {
+        add_memory(a, &c, &taken, 1);
+        add_memory(a, &c, &freed, -1);
+    }
+    tbp_csv_release(&c);
+}
+
+/* ---- the folder ---- */
+
+static void read_rank(struct ascend *a, struct tbp_str json) {
+    struct tbp_json_pull j;
+    int64_t rank;
+    tbp_json_pull_init(&j, json.p, json.n);
+    if (tbp_json_pull_next(&j) != TBP_JSON_OBJECT)
+        return;
+    while (tbp_json_pull_next(&j) == TBP_JSON_KEY) {
+        if (!tbp_str_is(j.text, "rank_id"))
+            tbp_json_pull_skip(&j, TBP_JSON_KEY);
+        else if (tbp_json_pull_next(&j) == TBP_JSON_NUMBER && tbp_json_id(j.text, &rank))
+            tbp_trace_plane_u64(&a->t, 0, "distributed_rank", (uint64_t)rank);
+    }
+}
+
+static void each_file(struct ascend *a, const struct tbp_host *h, const char *name,
+                      void (*read)(struct ascend *a, struct tbp_str bytes)) {
+    struct tbp_folder_walk w = tbp_folder_walk(h->input.data, h->input.size);
+    for (struct tbp_folder_file f; tbp_folder_next(&w, &f);)
+        if (tbp_str_is(f.name, name))
+            read(a, f.bytes);
+}
+
+static bool has_output(const struct tbp_host *h) {
+    struct tbp_folder_walk w = tbp_folder_walk(h->input.data, h->input.size);
+    for (struct tbp_folder_file f; tbp_folder_next(&w, &f);)
+        if (tbp_str_starts(f.name, OUTPUT) && f.bytes.n)
+            return true;
+    return false;
+}
+
+static void describe_devices(struct ascend *a) {
+    for (unsigned i = 0; i < 64; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "/device:GPU:%u", i);
+        if (!(a->devices >> i & 1))
+            continue;
+        uint32_t plane = tbp_trace_plane(&a->t, tbp_str_c(name));
+        tbp_trace_plane_text(&a->t, plane, "device_vendor", TBP_STR("Huawei"));
+        tbp_trace_plane_text(&a->t, plane, "gpu_device_name", TBP_STR("Ascend"));
+    }
+}
+
+static int read_ascend(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
+    struct ascend a = {0};
+    (void)pool;
+    if (!has_output(host))
+        return tbp_fail(err, TBP_E_UNSUPPORTED,
+                        "'%.*s' holds raw data only, not analysed yet: run the vendor's analysis "
+                        "(torch_npu.profiler.profiler.analyse), then convert the folder again",
+                        (int)(host->path.n < 100 ? host->path.n : 100), host->path.p);
+    tbp_trace_init(&a.t, host);
+    each_file(&a, host, OUTPUT "kernel_details.csv", read_kernels);
+    each_file(&a, host, OUTPUT "step_trace_time.csv", read_steps);
+    each_file(&a, host, OUTPUT "operator_memory.csv", read_memory);
+    each_file(&a, host, "profiler_info.json", read_rank);
+    describe_devices(&a);
+    tbp_trace_find_wall_clock(&a.t);
+    tbp_trace_finish(&a.t);
+    tbp_trace_release(&a.t);
+    tbp_vec_release(&a.steps);
+    tbp_idmap_release(&a.step_of);
+    return TBP_OK;
+}
+
+static int probe(const uint8_t *data, size_t size) {
+    enum { CERTAIN = 100 };
+    bool has_raw = false, has_info = false;
+    struct tbp_folder_walk w = tbp_folder_walk(data, size);
+    for (struct tbp_folder_file f; tbp_folder_next(&w, &f);) {
+        if (tbp_str_is(f.name, OUTPUT))
+            return CERTAIN;
+        has_raw |= tbp_str_is(f.name, "FRAMEWORK/") || tbp_str_starts(f.name, "PROF_");
+        has_info |= tbp_str_starts(f.name, "profiler_info");
+    }
+    return has_raw && has_info ? CERTAIN : 0;
+}
+
+const struct tbp_reader tbp_reader_ascend = {
+    .name = "ascend",
+    .help = "folders of the profilers for Ascend devices, after their analysis (*_ascend_pt)",
+    .probe = probe,
+    .read = read_ascend,
+};
