@@ -4,27 +4,20 @@
  */
 #include "capture/gpu_write.h"
 
+#include "base/demangle.h"
 #include "base/sort.h"
 #include "capture/record.h"
 #include "capture/string_table.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 
 enum { MAX_NAME = 4096, MAX_LIVE = 2 << 20 };
-
-static void *find_demangler(void) {
-    void *own = dlsym(RTLD_DEFAULT, "__cxa_demangle");
-    void *library = own ? NULL : dlopen("libstdc++.so.6", RTLD_NOLOAD | RTLD_LAZY);
-    return library ? dlsym(library, "__cxa_demangle") : own;
-}
 
 void tbp_gpu_writer_init(struct tbp_gpu_writer *w, const struct tbp_cupti *cupti,
                          const struct tbp_cuda *cuda, int64_t start_monotonic_ns) {
     *w = (struct tbp_gpu_writer){.cupti = cupti, .cuda = cuda};
     w->clock.start_ns = start_monotonic_ns;
     tbp_arena_init(&w->arena);
-    *(void **)(void *)&w->demangle = find_demangler();
 }
 
 void tbp_gpu_writer_release(struct tbp_gpu_writer *w) {
@@ -83,14 +76,8 @@ static uint32_t string_id(const char *text, size_t size) {
 
 /* Kernels in C++ go by what their source says. */
 static uint32_t new_name(struct tbp_gpu_writer *w, struct tbp_str name) {
-    int status = -1;
-    char *plain = NULL;
-    if (w->demangle && tbp_str_starts(name, "_Z"))
-        plain = w->demangle(name.p, NULL, NULL, &status);
-    uint32_t id =
-        status == 0 && plain ? string_id(plain, strlen(plain)) : string_id(name.p, name.n);
-    tbp_vec_free_bytes(plain); /* from the heap, as the interface says */
-    return id;
+    struct tbp_str plain = tbp_demangle(name, &w->arena);
+    return string_id(plain.p, plain.n);
 }
 
 static uint32_t name_id(struct tbp_gpu_writer *w, const char *name) {

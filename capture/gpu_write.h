@@ -40,7 +40,6 @@ struct tbp_gpu_writer {
     TBP_VEC(struct tbp_cupti_record) memory; /* not written yet */
     uint64_t n_losses[TBP_GPU_LOSSES];       /* not written yet */
     uint64_t n_records;
-    char *(*demangle)(const char *name, char *to, size_t *size, int *status); /* NULL: none */
 };
 
 void tbp_gpu_writer_init(struct tbp_gpu_writer *w, const struct tbp_cupti *cupti,

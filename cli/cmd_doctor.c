@@ -6,8 +6,10 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/doctor.h"
+#include "cli/gpu_facts.h"
 #include "plugin_data/json_out.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 enum { MAX_LINES_PER_CHECK = 5 };
@@ -15,7 +17,7 @@ enum { MAX_LINES_PER_CHECK = 5 };
 struct doctor_values {
     struct tbp_common common;
     const char *python, *chart_host;
-    bool fix, offline, files_only;
+    bool fix, offline, files_only, gpu;
 };
 
 #define AT(member) offsetof(struct doctor_values, member)
@@ -31,6 +33,10 @@ static const struct tbp_opt doctor_options[] = {
      "look at files only, not at what is installed; implies --offline", NULL},
     {"chart-host", 0, TBP_OPT_TEXT, AT(chart_host), "HOST[:PORT]",
      "where the page's chart library comes from; default: www.gstatic.com", NULL},
+    {"gpu", 0, TBP_OPT_FLAG, AT(gpu), NULL,
+     "look at what could be recorded of a GPU here: driver, CUPTI, permissions, other tools; PATH "
+     "may then be left out",
+     NULL},
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
 };
 #undef AT
@@ -42,6 +48,8 @@ static const char *const doctor_examples[] = {
     "puts a flat folder of xplane files in shape",
     "tbprof doctor --python venv/bin/python --offline --json logdir",
     "for scripts, with the packages of that Python",
+    "tbprof doctor --gpu",
+    "before a training job: can its GPU be recorded?",
     NULL,
 };
 
@@ -52,8 +60,9 @@ struct repair {
 struct session {
     struct tbp_cli *cli;
     const struct doctor_values *v;
-    const char *path;
+    const char *path; /* NULL: none */
     struct tbp_doctor doctor;
+    struct tbp_gpu_facts gpu;
     TBP_VEC(struct repair) repairs;
     size_t n_problems;
 };
@@ -79,6 +88,15 @@ static void examine_python(struct session *s) {
     tbp_doctor_run(d, TBP_CHECK_PYTHON);
 }
 
+static void examine_gpu(struct session *s) {
+    const char *root = getenv("TBPROF_SYSTEM_ROOT"); /* for tests: another /proc, another /dev */
+    if (!s->v->gpu)
+        return;
+    tbp_gpu_facts_gather(&s->gpu, s->cli->arena, root ? root : "");
+    s->doctor.gpu = &s->gpu;
+    tbp_doctor_run(&s->doctor, TBP_CHECK_GPU);
+}
+
 /* Repairs what can be repaired and forgets the findings about files, to look anew. A failure is
  * told and leaves its finding for the second look. */
 static void repair(struct session *s) {
@@ -96,7 +114,7 @@ static void repair(struct session *s) {
             *tbp_vec_push(&s->repairs) = r;
     }
     for (size_t i = 0; i < d->findings.n; i++) {
-        if (d->findings.at[i].check->scope == TBP_CHECK_PYTHON)
+        if (d->findings.at[i].check->scope != TBP_CHECK_FILES)
             d->findings.at[n++] = d->findings.at[i];
     }
     d->findings.n = n;
@@ -160,10 +178,24 @@ static const char *installed(const struct tbp_doctor *d) {
                             tbp_python_tbprof_answers(p) ? ", tbprof answers" : "");
 }
 
+static void text_gpu(const struct session *s) {
+    const struct tbp_gpu_facts *g = &s->gpu;
+    if (g->has_driver)
+        printf("GPU: driver %s for CUDA %d.%d", g->kernel_module ? g->kernel_module : "(no module)",
+               g->driver_version / 1000, g->driver_version % 1000 / 10);
+    else
+        printf("GPU: no driver");
+    if (g->cupti)
+        printf(", CUPTI %s (%s)", g->cupti_release, printable(s, g->cupti));
+    printf("%s%s\n", g->container ? ", in a container: " : "", g->container ? g->container : "");
+}
+
 static void tell_text(const struct session *s) {
     const struct tbp_tree *t = &s->doctor.tree;
     size_t n_xplanes = count_files(t, TBP_FILE_XPLANE);
-    if (!s->v->common.quiet)
+    if (!s->v->common.quiet && s->doctor.gpu)
+        text_gpu(s);
+    if (!s->v->common.quiet && s->path)
         printf("%s: %zu run%s, %zu xplane%s%s\n", printable(s, t->root), t->runs.n,
                tbp_plural(t->runs.n), n_xplanes, tbp_plural(n_xplanes), installed(&s->doctor));
     for (size_t i = 0; i < s->repairs.n; i++)
@@ -192,6 +224,22 @@ static void json_python(struct tbp_json *j, const struct tbp_doctor *d) {
     json_text(j, "plugin", p->profile ? p->profile->package : NULL);
     json_text(j, "plugin_version", p->profile ? p->profile->version : NULL);
     tbp_json_printf(j, ",\"tbprof_answers\":%s}", tbp_python_tbprof_answers(p) ? "true" : "false");
+}
+
+static void json_gpu(struct tbp_json *j, const struct tbp_gpu_facts *g) {
+    static const char *const words[] = {"null", "false", "true"};
+    tbp_json_printf(j, ",\"gpu\":{\"driver\":%s", g->has_driver ? "true" : "false");
+    tbp_json_printf(j, ",\"cuda_version\":%d", g->driver_version);
+    json_text(j, "kernel_module", g->kernel_module);
+    json_text(j, "cupti", g->cupti);
+    json_text(j, "cupti_release", g->cupti_release);
+    tbp_json_printf(j, ",\"cupti_version\":%u,\"subscribing\":%d", g->cupti_version,
+                    g->subscribing);
+    tbp_json_printf(j, ",\"admin_only\":%s,\"may_administer\":%s", words[g->admin_only + 1],
+                    g->may_administer ? "true" : "false");
+    json_text(j, "container", g->container);
+    json_text(j, "injected_by", g->injected);
+    tbp_json_char(j, '}');
 }
 
 static void json_findings(struct tbp_json *j, const struct session *s) {
@@ -231,25 +279,35 @@ static int tell_json(const struct session *s, struct tbp_error *err) {
     tbp_sink_fd_init(&out, STDOUT_FILENO);
     tbp_json_init(j, &out.base);
     tbp_json_printf(j, "{\"healthy\":%s", s->n_problems ? "false" : "true");
-    json_text(j, "path", s->path);
-    json_text(j, "logdir", s->doctor.tree.root);
-    tbp_json_printf(j, ",\"runs\":%zu,\"xplanes\":%zu", s->doctor.tree.runs.n,
-                    count_files(&s->doctor.tree, TBP_FILE_XPLANE));
-    if (!s->v->files_only)
-        json_python(j, &s->doctor);
+    if (s->path) {
+        json_text(j, "path", s->path);
+        json_text(j, "logdir", s->doctor.tree.root);
+        tbp_json_printf(j, ",\"runs\":%zu,\"xplanes\":%zu", s->doctor.tree.runs.n,
+                        count_files(&s->doctor.tree, TBP_FILE_XPLANE));
+        if (!s->v->files_only)
+            json_python(j, &s->doctor);
+    }
+    if (s->doctor.gpu)
+        json_gpu(j, &s->gpu);
     json_findings(j, s);
     return tbp_json_finish(j, err);
 }
 
-static int examine(struct session *s, struct tbp_error *err) {
+static int examine_path(struct session *s, struct tbp_error *err) {
     examine_python(s);
     int status = examine_files(s, err);
     if (!status && s->v->fix) {
         repair(s);
         status = examine_files(s, err);
     }
+    return status;
+}
+
+static int examine(struct session *s, struct tbp_error *err) {
+    int status = s->path ? examine_path(s, err) : TBP_OK;
     if (status)
         return status;
+    examine_gpu(s);
     for (size_t i = 0; i < s->doctor.findings.n; i++)
         s->n_problems += s->doctor.findings.at[i].level == TBP_PROBLEM;
     if (s->v->common.json)
@@ -258,15 +316,16 @@ static int examine(struct session *s, struct tbp_error *err) {
         tell_text(s);
     if (!status && s->n_problems)
         status = tbp_fail(err, TBP_E_FORMAT, "%zu problem%s found in '%s'", s->n_problems,
-                          tbp_plural(s->n_problems), s->path);
+                          tbp_plural(s->n_problems), s->path ? s->path : "GPU");
     return status;
 }
 
 static int run_doctor(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                       struct tbp_error *err) {
-    struct session s = {.cli = cli, .v = values, .path = args[0]};
-    (void)n_args;
-    if (access(s.path, F_OK) != 0)
+    struct session s = {.cli = cli, .v = values, .path = n_args ? args[0] : NULL};
+    if (!s.path && !s.v->gpu)
+        return tbp_fail(err, TBP_E_USAGE, "doctor needs a PATH, or --gpu");
+    if (s.path && access(s.path, F_OK) != 0)
         return tbp_fail_errno(err, TBP_E_NOT_FOUND, "opening '%s' failed", s.path);
     s.doctor.arena = cli->arena;
     s.doctor.pool = tbp_pool_new(0);
@@ -279,7 +338,7 @@ static int run_doctor(struct tbp_cli *cli, const void *values, char **args, size
 
 const struct tbp_command tbp_command_doctor = {
     .name = "doctor",
-    .args = "PATH",
+    .args = "[PATH]",
     .help = "tell why a log directory does or does not show",
     .about = "Looks at PATH, which is what 'tensorboard --logdir' gets, and at the packages of the "
              "Python that runs TensorBoard, without importing them. Each line is one finding: a "
@@ -287,11 +346,13 @@ const struct tbp_command tbp_command_doctor = {
              "do.\nChecked are the level of the folder, file names, sizes, rights and damage, the "
              "marker event file, caches, the plugin's version and what it makes of these files, "
              "conflicts between packages, and the reach of the page's chart library. Nothing is "
-             "changed without --fix. Exit code 0: nothing is wrong, 1: something is.",
+             "changed without --fix.\nWith --gpu: whether what a GPU does can be recorded here, by "
+             "NVIDIA's driver, CUPTI, this user's rights, and other tools. CUPTI is subscribed to "
+             "for a moment. Exit code 0: nothing is wrong, 1: something is.",
     .examples = doctor_examples,
     .options = doctor_options,
     .values_size = sizeof(struct doctor_values),
-    .min_args = 1,
+    .min_args = 0,
     .max_args = 1,
     .run = run_doctor,
 };

@@ -19,6 +19,7 @@
 enum tbp_finding_level { TBP_NOTE, TBP_PROBLEM };
 
 struct tbp_doctor_check;
+struct tbp_gpu_facts;
 struct tbp_finding {
     const struct tbp_doctor_check *check;
     enum tbp_finding_level level;
@@ -33,11 +34,12 @@ struct tbp_doctor {
     struct tbp_python python; /* empty when not asked */
     bool has_python;          /* the Python was asked, and answered */
     bool may_connect;
-    const char *chart_host; /* "host" or "host:port" */
+    const char *chart_host;          /* "host" or "host:port" */
+    const struct tbp_gpu_facts *gpu; /* NULL when not asked */
     TBP_VEC(struct tbp_finding) findings;
 };
 
-enum tbp_doctor_scope { TBP_CHECK_FILES, TBP_CHECK_PYTHON };
+enum tbp_doctor_scope { TBP_CHECK_FILES, TBP_CHECK_PYTHON, TBP_CHECK_GPU };
 
 struct tbp_doctor_check {
     const char *name;
@@ -82,5 +84,8 @@ extern const struct tbp_doctor_check tbp_check_damaged, tbp_check_no_events, tbp
 /* doctor_plugin.c: what is installed */
 extern const struct tbp_doctor_check tbp_check_python, tbp_check_tensorboard, tbp_check_plugin,
     tbp_check_conflict, tbp_check_backend, tbp_check_charts;
+/* doctor_gpu.c: what could be recorded of a GPU */
+extern const struct tbp_doctor_check tbp_check_gpu_driver, tbp_check_gpu_cupti,
+    tbp_check_gpu_permission, tbp_check_gpu_conflict;
 
 #endif

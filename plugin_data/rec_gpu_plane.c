@@ -4,8 +4,8 @@
  */
 #include "plugin_data/rec_gpu_plane.h"
 
-#include "plugin_data/gpu_occupancy.h"
 #include "plugin_data/number_out.h"
+#include "plugin_data/rec_occupancy.h"
 
 #include <stdio.h>
 
@@ -103,10 +103,10 @@ static const char *memory_word(uint8_t kind) {
 }
 
 static void put_launch(struct writing *w, const struct tbp_spool_gpu_launch *l) {
-    struct tbp_gpu_occupancy occupancy = {0, 0};
+    struct tbp_rec_occupancy occupancy = {0, 0};
     char percent[TBP_NUMBER_MAX + 1];
     if (w->device)
-        occupancy = tbp_gpu_occupancy(w->device, l);
+        occupancy = tbp_rec_occupancy(w->device, l);
     percent[tbp_number_g(percent, occupancy.percent)] = '\0';
     put_printed(w, STAT_KERNEL_DETAILS,
                 "regs:%u static_shared:%u dynamic_shared:%u grid:%u,%u,%u block:%u,%u,%u "

@@ -302,5 +302,82 @@ class Odd(Gpu):
         self.assertEqual(self.page("memory_profile", run)["memoryIds"], [])
 
 
+class Doctor(Gpu):
+    """`tbprof doctor --gpu` over a made-up system below a folder."""
+    ALL = {"gpu-driver", "gpu-cupti", "gpu-permission", "gpu-conflict"}
+
+    def system(self, admin_only="0", rights="0000000000000000", container=None):
+        for path, text in (("proc/driver/nvidia/params", f"Other: 7\nRmProfilingAdminOnly: {admin_only}\n"),
+                           ("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  x\n"),
+                           ("proc/self/status", f"Name:\tx\nCapEff:\t{rights}\n"), ("dev/nvidiactl", "")):
+            full = self.path("system", path)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            with open(full, "w", encoding="utf-8") as f:
+                f.write(text)
+        if container:
+            with open(self.path("system", container), "w", encoding="utf-8"):
+                pass
+
+    def look(self, script="training", generation="12.4", **env):
+        """Checks that found something -> their advice; the facts."""
+        clean = {k: v for k, v in os.environ.items()
+                 if not k.startswith("TBPROF_") and not k.endswith("_INJECTION64_PATH")}
+        full = {**clean, "TBPROF_SYSTEM_ROOT": self.path("system"), "TBPROF_CUDA_PATH": CUDA,
+                "TBPROF_CUPTI_PATH": os.path.dirname(GENERATIONS[generation]),
+                "FAKE_GPU_SCRIPT": os.path.join(SCRIPTS, script + ".txt"), **env}
+        r = subprocess.run([TBPROF, "doctor", "--gpu", "--json"], capture_output=True, text=True, timeout=60, env=full)
+        answer = json.loads(r.stdout)
+        self.assertEqual(r.returncode, 0 if answer["healthy"] else 1)
+        self.assertTrue(self.ALL <= {c["name"] for c in answer["checks"]})
+        return {f["check"]: f"{f['what']}; {f['to_do']}" for f in answer["findings"]}, answer["gpu"]
+
+    def test_all_is_well(self):
+        self.system()
+        for generation, version in (("11.2", 15), ("11.8", 18), ("12.4", 22), ("13.0", 130001)):
+            found, facts = self.look(generation=generation)
+            self.assertEqual(found, {})
+            self.assertEqual(facts["cupti_version"], version)
+            self.assertEqual(facts["cupti_release"], generation)
+            self.assertEqual((facts["cuda_version"], facts["kernel_module"]), (13000, "580.65.06"))
+            self.assertEqual((facts["subscribing"], facts["admin_only"], facts["container"]), (0, False, None))
+
+    def test_rights(self):
+        self.system(admin_only="1")
+        found, facts = self.look()
+        self.assertEqual(set(found), {"gpu-permission"})
+        self.assertIn("NVreg_RestrictProfilingToAdminUsers=0", found["gpu-permission"])
+        self.assertTrue(facts["admin_only"])
+        self.system(admin_only="1", rights="0000000000200000")  # CAP_SYS_ADMIN: bit 21
+        self.assertEqual(self.look()[0], {})
+        self.system(admin_only="1", rights="0000004000000000")  # CAP_PERFMON: bit 38
+        self.assertEqual(self.look()[0], {})
+
+    def test_other_tools(self):
+        self.system()
+        found, facts = self.look("conflict")
+        self.assertEqual(set(found), {"gpu-conflict"})
+        self.assertIn("Nsight", found["gpu-conflict"])
+        self.assertEqual(facts["subscribing"], 39)
+        found, facts = self.look(CUDA_INJECTION64_PATH="/opt/nsys/libToolsInjection64.so")
+        self.assertIn("libToolsInjection64.so", found["gpu-conflict"])
+        self.assertEqual(facts["injected_by"], "CUDA_INJECTION64_PATH")
+        self.assertEqual(self.look(CUDA_INJECTION64_PATH="/opt/libtbprof.so")[0], {})
+
+    def test_what_is_missing(self):
+        self.system(container=".dockerenv")
+        found, facts = self.look(TBPROF_CUDA_PATH="/nowhere/libcuda.so.1")
+        if not facts["driver"]:  # a machine with a driver has one in spite of us
+            self.assertIn("--gpus all", found["gpu-driver"])
+            self.assertEqual(facts["container"], "Docker")
+        with open(self.path("old.txt"), "w", encoding="utf-8") as f:
+            f.write("! driver 11080\n")
+        found, _ = self.look(FAKE_GPU_SCRIPT=self.path("old.txt"))
+        self.assertIn("is of CUDA 12.4, the driver of CUDA 11.8", found["gpu-cupti"])
+
+    def test_usage(self):
+        self.assertIn("doctor needs a PATH, or --gpu", self.expect(2, "doctor").stderr)
+        self.assertIn("CUPTI", self.expect(0, "doctor", "--help").stdout)
+
+
 if __name__ == "__main__":
     unittest.main()

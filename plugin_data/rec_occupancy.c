@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See gpu_occupancy.h.
+ * See rec_occupancy.h.
  */
-#include "plugin_data/gpu_occupancy.h"
+#include "plugin_data/rec_occupancy.h"
 
 enum { WARP = 32, REGISTER_UNIT = 256 /* registers are given to warps in such units */ };
 
@@ -44,10 +44,10 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-struct tbp_gpu_occupancy tbp_gpu_occupancy(const struct tbp_spool_gpu_device *d,
+struct tbp_rec_occupancy tbp_rec_occupancy(const struct tbp_spool_gpu_device *d,
                                            const struct tbp_spool_gpu_launch *l) {
     uint64_t threads = (uint64_t)l->block[0] * l->block[1];
-    struct tbp_gpu_occupancy none = {0, 0};
+    struct tbp_rec_occupancy none = {0, 0};
     if (threads == 0 || threads > UINT16_MAX || l->block[2] == 0 || l->block[2] > UINT16_MAX)
         return none;
     threads *= l->block[2];
@@ -57,6 +57,6 @@ struct tbp_gpu_occupancy tbp_gpu_occupancy(const struct tbp_spool_gpu_device *d,
     uint64_t blocks = least(d->max_threads / WARP / warps, max_blocks(d));
     blocks = least(blocks, by_registers(d, warps, l->registers));
     blocks = least(blocks, by_shared(d, l));
-    return (struct tbp_gpu_occupancy){(uint32_t)blocks,
+    return (struct tbp_rec_occupancy){(uint32_t)blocks,
                                       (double)(blocks * threads) * 100.0 / (double)d->max_threads};
 }
