@@ -11,35 +11,15 @@
  */
 #include "capture/nvtx_abi.h"
 #include "capture/nvtx_names.h"
+#include "capture/range_stack.h"
 #include "capture/tbprof.h"
-#include "capture/thread.h"
 #include "plugin_data/number_out.h"
 
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum {
-    MAX_TEXT = 960,     /* of a record's inline name */
-    MAX_DEPTH = 128,    /* of ranges on one thread */
-    MAX_REOPENED = 104, /* bytes kept of a name, in case its range is cut in two */
-};
-
-struct range {
-    const struct tbp_nvtx_name *domain;
-    tbprof_scope scope;
-    uint32_t size;
-    char name[MAX_REOPENED - sizeof(uint32_t)];
-};
-struct stack {      /* of the thread's open ranges */
-    uint32_t depth; /* may exceed MAX_DEPTH: ranges deeper than that are only counted */
-    struct range ranges[MAX_DEPTH];
-};
-
-/* NULL: no memory. Not thread-local storage, see capture/thread.h. */
-static struct stack *my_stack(void) {
-    return tbp_thread_extra(sizeof(struct stack));
-}
+enum { MAX_TEXT = 960 }; /* of a record's inline name */
 
 struct text {
     size_t size;
@@ -136,59 +116,12 @@ static void text_of_wide(struct text *to, const wchar_t *message) {
 
 /* ---- ranges of a thread ---- */
 
-static int push(const struct tbp_nvtx_name *domain, struct tbp_str name, bool is_wanted) {
-    struct stack *stack = my_stack();
-    if (!stack)
-        return -1;
-    uint32_t depth = stack->depth++;
-    if (depth >= MAX_DEPTH)
-        return (int)depth;
-    struct range *r = &stack->ranges[depth];
-    r->domain = domain;
-    r->scope = is_wanted ? tbprof_scope_begin_dyn(name.p, name.n, 1) : 0;
-    r->size = (uint32_t)(name.n < sizeof r->name ? name.n : sizeof r->name);
-    if (r->scope)
-        memcpy(r->name, name.p, r->size);
-    return (int)depth;
-}
-
-/* Ranges of different domains may cross. Scopes cannot: those above the one that ends are ended
- * with it and begun again. */
-static void end_range(struct stack *stack, uint32_t at) {
-    tbprof_scope_end(stack->ranges[at].scope);
-    stack->depth--;
-    for (uint32_t i = at; i < stack->depth; i++) {
-        struct range *r = &stack->ranges[i];
-        *r = stack->ranges[i + 1];
-        if (r->scope)
-            r->scope = tbprof_scope_begin_dyn(r->name, r->size, 1);
-    }
-}
-
-static int pop(const struct tbp_nvtx_name *domain) {
-    struct stack *stack = my_stack();
-    if (!stack)
-        return -1;
-    if (stack->depth > MAX_DEPTH) {
-        static bool has_warned; /* atomic */
-        if (!__atomic_exchange_n(&has_warned, true, __ATOMIC_RELAXED))
-            tbprof_warn("NVTX ranges nested deeper than 128 were not recorded");
-        return (int)--stack->depth;
-    }
-    for (uint32_t at = stack->depth; at-- > 0;)
-        if (stack->ranges[at].domain == domain) {
-            end_range(stack, at);
-            return (int)at;
-        }
-    return -2; /* NVTX's "no range is open" */
-}
-
 static int push_ex(const struct tbp_nvtx_name *domain, const struct tbp_nvtx_event *e) {
     struct text text;
     if (!is_recording())
-        return push(domain, TBP_STR_NONE, false);
+        return tbp_range_push(domain, TBP_STR_NONE, false);
     text_of_event(&text, domain, e);
-    return push(domain, (struct tbp_str){text.bytes, text.size}, true);
+    return tbp_range_push(domain, (struct tbp_str){text.bytes, text.size}, true);
 }
 
 static int nvtx_push_ex(const struct tbp_nvtx_event *e) {
@@ -197,20 +130,20 @@ static int nvtx_push_ex(const struct tbp_nvtx_event *e) {
 
 static int nvtx_push_a(const char *message) {
     if (!is_recording())
-        return push(NULL, TBP_STR_NONE, false);
-    return push(NULL, message ? tbp_str_c(message) : TBP_STR("unnamed"), true);
+        return tbp_range_push(NULL, TBP_STR_NONE, false);
+    return tbp_range_push(NULL, message ? tbp_str_c(message) : TBP_STR("unnamed"), true);
 }
 
 static int nvtx_push_w(const wchar_t *message) {
     struct text text;
     if (!is_recording())
-        return push(NULL, TBP_STR_NONE, false);
+        return tbp_range_push(NULL, TBP_STR_NONE, false);
     text_of_wide(&text, message);
-    return push(NULL, (struct tbp_str){text.bytes, text.size}, true);
+    return tbp_range_push(NULL, (struct tbp_str){text.bytes, text.size}, true);
 }
 
 static int nvtx_pop(void) {
-    return pop(NULL);
+    return tbp_range_pop(NULL);
 }
 
 /* ---- ranges across threads, marks ---- */
@@ -340,18 +273,12 @@ static tbp_nvtx_fn *const core[] = {
     FN(TBP_NVTX_THREAD_W, nvtx_thread_w),
 };
 static tbp_nvtx_fn *const core2[] = {
-    FN(TBP_NVTX_DOMAIN_MARK_EX, mark_ex),
-    FN(TBP_NVTX_DOMAIN_START_EX, start_ex),
-    FN(TBP_NVTX_DOMAIN_END, domain_end),
-    FN(TBP_NVTX_DOMAIN_PUSH_EX, push_ex),
-    FN(TBP_NVTX_DOMAIN_POP, pop),
-    FN(TBP_NVTX_DOMAIN_CATEGORY_A, category_a),
-    FN(TBP_NVTX_DOMAIN_CATEGORY_W, category_w),
-    FN(TBP_NVTX_REGISTER_A, register_a),
-    FN(TBP_NVTX_REGISTER_W, register_w),
-    FN(TBP_NVTX_DOMAIN_CREATE_A, domain_create_a),
-    FN(TBP_NVTX_DOMAIN_CREATE_W, domain_create_w),
-    FN(TBP_NVTX_DOMAIN_DESTROY, domain_destroy),
+    FN(TBP_NVTX_DOMAIN_MARK_EX, mark_ex),          FN(TBP_NVTX_DOMAIN_START_EX, start_ex),
+    FN(TBP_NVTX_DOMAIN_END, domain_end),           FN(TBP_NVTX_DOMAIN_PUSH_EX, push_ex),
+    FN(TBP_NVTX_DOMAIN_POP, tbp_range_pop),        FN(TBP_NVTX_DOMAIN_CATEGORY_A, category_a),
+    FN(TBP_NVTX_DOMAIN_CATEGORY_W, category_w),    FN(TBP_NVTX_REGISTER_A, register_a),
+    FN(TBP_NVTX_REGISTER_W, register_w),           FN(TBP_NVTX_DOMAIN_CREATE_A, domain_create_a),
+    FN(TBP_NVTX_DOMAIN_CREATE_W, domain_create_w), FN(TBP_NVTX_DOMAIN_DESTROY, domain_destroy),
 };
 #undef FN
 

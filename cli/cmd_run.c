@@ -98,6 +98,15 @@ static int set_option(struct tbp_arena *arena, const char *text, struct tbp_erro
     return set(key, text + n + 1, err);
 }
 
+/* Whoever collects ITT's annotations already goes on to do so: a program has one collector. */
+static int set_itt(const char *library, struct tbp_error *err) {
+    const char *itt = getenv("INTEL_LIBITTNOTIFY64"), *groups = getenv("INTEL_ITTNOTIFY_GROUPS");
+    if (itt && *itt)
+        return TBP_OK;
+    int status = set("INTEL_LIBITTNOTIFY64", library, err);
+    return status || (groups && *groups) ? status : set("INTEL_ITTNOTIFY_GROUPS", "all", err);
+}
+
 static int set_library(struct run *r, struct tbp_error *err) {
     struct tbp_arena *arena = r->cli->arena;
     const char *library = find_library(arena), *before = getenv("LD_PRELOAD");
@@ -113,7 +122,7 @@ static int set_library(struct run *r, struct tbp_error *err) {
                      nvtx);
     else if (!status)
         status = set("NVTX_INJECTION64_PATH", library, err);
-    return status;
+    return status ? status : set_itt(library, err);
 }
 
 static int set_environment(struct run *r, struct tbp_error *err) {
@@ -272,10 +281,11 @@ const struct tbp_command tbp_command_run = {
     .name = "run",
     .args = "-- PROGRAM [ARGUMENT...]",
     .help = "run a program and record it",
-    .about = "Runs PROGRAM with the capture runtime loaded, so that annotations of tbprof and NVTX "
-             "in it and in the processes that it starts are recorded without a change to its "
-             "code. Signals and the exit code are handed on. What a process had recorded that "
-             "was killed or crashed is recovered when PROGRAM has ended.",
+    .about =
+        "Runs PROGRAM with the capture runtime loaded, so that annotations of tbprof, NVTX and ITT "
+        "in it and in the processes that it starts are recorded without a change to its "
+        "code. Signals and the exit code are handed on. What a process had recorded that "
+        "was killed or crashed is recovered when PROGRAM has ended.",
     .examples = run_examples,
     .options = run_options,
     .values_size = sizeof(struct run_values),

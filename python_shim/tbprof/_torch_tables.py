@@ -18,6 +18,7 @@ STEP = "ProfilerStep#"
 _UNSEEN = frozenset(("[memory]", "[OutOfMemory]", "profiler::_record_function_enter",
                      "profiler::_record_function_enter_new", "profiler::_record_function_exit", "aten::is_leaf",
                      "aten::output_nr", "aten::_version"))
+_UNSEEN_DOMAIN = "dnnl::"  # primitives inside of operators, of which torch's profiler knows nothing
 _PYTHON_NAME = re.compile(r"\$(.*):(\d+) (.*)", re.DOTALL)
 _FRAME_BREAKERS = str.maketrans(" ;\t\n", "____")
 _OTHER_DEVICES = ("cuda", "xpu", "privateuse1")
@@ -120,7 +121,8 @@ class EventList(list):
     def of_run(cls, folder):
         """The events of a run's folder, as torch would list them."""
         run = _tables.read(folder)
-        events = _tables.nest([event for event in run.events if event.name not in _UNSEEN])
+        events = _tables.nest([event for event in run.events
+                               if event.name not in _UNSEEN and not event.name.startswith(_UNSEEN_DOMAIN)])
         made = {id(event): FunctionEvent(number, event) for number, event in enumerate(events)}
         for event in events:
             ours = made[id(event)]

@@ -11,8 +11,9 @@
 The schedule, the order of calls, warnings and errors are torch's. A trace becomes a run that the Profile tab shows;
 steps are `ProfilerStep#n`, and torch's DataLoaders count as input. Where torch is imported, its own profiler runs
 beside, so that its operators are in the run and events, key_averages, export_chrome_trace and export_stacks are its
-own. Without it (native=False), these are made of the run, in torch's layout; EventList.of_run(folder) makes them of
-any run. Nothing here imports torch.
+own. Without it (native=False), these are made of the run, in torch's layout, and operators come from torch's ITT
+annotations, if it was imported after this module. EventList.of_run(folder) makes tables of any run. Nothing here
+imports torch.
 """
 import contextlib
 import enum
@@ -73,6 +74,8 @@ def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0)
 def _always(_):
     return ProfilerAction.RECORD
 
+
+_torch_ops.offer_annotations()
 
 # A scope with a name, and torch's optional text; also a decorator. Torch's own profiler sees it, too, while it runs
 # beside ours.
@@ -141,6 +144,7 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
                   "experimental_config": experimental_config, "execution_trace_observer": execution_trace_observer}
         wanted = {key: value for key, value in {**wanted, **others}.items() if value}
         self._ops = _torch_ops.make(activities, wanted) if native or (native is None and "torch" in sys.modules) else None
+        self._annotations = _torch_ops.annotations() if native is not None and not native else None
 
     # ---- the state machine ----
 
@@ -249,6 +253,8 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
         self._is_recording = True
         if self._ops:
             self._ops.start()
+        if self._annotations:
+            self._annotations.start()
         for key, value in self._metadata.items():
             _core.metadata_set(key, value)
 
@@ -257,6 +263,8 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
             raise AssertionError("Profiler must be initialized before stopping trace")
         self._is_recording = False
         try:
+            if self._annotations:
+                self._annotations.stop()
             if self._ops:
                 self._ops.stop()
         finally:

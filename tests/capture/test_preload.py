@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is recorded of programs that were not written for tbprof: NVTX ranges, malloc."""
+"""What is recorded of programs that were not written for tbprof: NVTX ranges, ITT tasks, malloc."""
 import glob
 import json
 import math
@@ -15,6 +15,7 @@ from support import Case  # noqa: E402
 
 LIBRARY, PRELOAD = os.environ["LIBTBPROF"], os.environ["LIBTBPROF_MALLOC"]
 NVTX, MALLOC = os.environ["NVTX_PROGRAMS"].split(":"), os.environ["MALLOC_PROGRAM"]
+ITT = os.environ["ITT_PROGRAM"]
 XPT = os.environ["XPT"]
 SANITIZED = os.environ.get("SANITIZED") == "1"
 
@@ -50,6 +51,20 @@ class Nvtx(Recorded):
             with self.subTest(os.path.basename(program)):
                 self.check(program)
                 subprocess.run(["rm", "-r", self.path("log")], check=True)
+
+
+class Itt(Recorded):
+    def test_tasks_and_domains(self):
+        run = self.record(ITT, self.path("log"), INTEL_LIBITTNOTIFY64=LIBRARY, INTEL_ITTNOTIFY_GROUPS="all")
+        trace = self.page("trace_viewer", run)["traceEvents"]
+        events = [e for e in trace if e.get("ph") == "X"]
+        self.assertEqual(sorted(e["name"] for e in events),
+                         ["aten::outer", "early::task", "lib::op", "lib::op", "lib::unnamed"])
+        self.assertIn("annotated", [e["args"]["name"] for e in trace if e.get("name") == "thread_name"])
+        outer = next(e for e in events if e["name"] == "aten::outer")
+        first, second = sorted((e for e in events if e["name"] == "lib::op"), key=lambda e: e["ts"])
+        self.assertLessEqual(outer["ts"], first["ts"])
+        self.assertLessEqual(outer["ts"] + outer["dur"], second["ts"], "cut in two where the outer task ended")
 
 
 @unittest.skipIf(SANITIZED, "the sanitizer replaces malloc, too")

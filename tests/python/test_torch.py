@@ -4,7 +4,10 @@
 import gzip
 import importlib.util
 import json
+import math
 import os
+import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -336,6 +339,42 @@ class RealTorch(recorded.Case):
                 self.assertAlmostEqual(average.self_cpu_time_total, theirs[name].self_cpu_time_total, delta=0.1, msg=name)
         for name, count in (("ProfilerStep*", 3), ("forward", 3)):
             self.assertAlmostEqual(ours[name].cpu_time_total, theirs[name].cpu_time_total, delta=2000 * count)
+
+    def test_operators_without_torchs_profiler(self):
+        """The same training twice, in a process that imports torch after tbprof.torch: by torch's profiler, and by
+        its ITT annotations in our run alone."""
+        script = """if True:
+            import json, sys, warnings
+            import tbprof.torch as ours
+            import torch
+            warnings.simplefilter("ignore")
+            torch.set_num_threads(1)
+            model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten(),
+                                        torch.nn.Linear(8 * 62 * 62, 8))
+            optimizer = torch.optim.SGD(model.parameters(), 0.01)
+            found = []
+            for native in (True, False):
+                with ours.profile(schedule=ours.schedule(wait=0, warmup=2, active=5, repeat=1), native=native) as p:
+                    for _ in range(7):
+                        with ours.record_function("forward"):
+                            loss = model(torch.ones(8, 3, 64, 64)).square().mean()
+                        optimizer.zero_grad()
+                        loss.backward()
+                        optimizer.step()
+                        p.step()
+                events = [p.key_averages()] + ([ours.EventList.of_run(p.run).key_averages()] if native else [])
+                found += [{a.key: (a.count, a.cpu_time_total) for a in averages} for averages in events]
+            print(json.dumps(found))
+        """
+        result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        theirs, taken_over, annotated = json.loads(result.stdout.splitlines()[-1])
+        counts = {name: count for name, (count, _) in theirs.items()}
+        self.assertEqual({name: count for name, (count, _) in taken_over.items()}, counts)
+        self.assertEqual({name: count for name, (count, _) in annotated.items()}, counts)
+        self.assertEqual(counts["aten::conv2d"], 5)
+        self.assertEqual(counts["Optimizer.step#SGD.step"], 5)
+        # Two runs of one program: the convolution takes as long, within a busy machine's noise.
+        self.assertLess(abs(math.log(annotated["aten::conv2d"][1] / theirs["aten::conv2d"][1])), math.log(5))
 
 
 if __name__ == "__main__":
