@@ -112,6 +112,14 @@ def _write_times(path, report):
         file.writelines(f"{name};HostCpuOps;{''.join(of_op)}\n" for name, of_op in spans.items())
 
 
+def _write_framework(path, report):
+    """Per call, its operator, a graph (there is none) and the shapes of its inputs."""
+    with open(path, "w", encoding="utf-8") as file:
+        for event in report.ops:
+            shapes = f"input_1:{event.arguments['shapes']};" if event.arguments.get("shapes") else ""
+            file.write(f"{op_type(event.name)};{op_name(event.name)};0;{shapes}\n")
+
+
 def _write_merged(path, report, is_detail, is_show_op_path):
     """The table of MindSpore 1: types by time, and below them, on wish, operators, on wish with their paths."""
     by_time = sorted(report.by_type, key=lambda row: -row.self_ps)
@@ -176,15 +184,17 @@ def _timeline(report, limit_bytes):
 
 
 def write(folder, rank, report, *, is_detail, is_show_op_path, limit_bytes):
-    """All of them, into a folder that is there."""
+    """All of them, into a folder that is there; without operators no tables."""
     def path(name):
         return os.path.join(folder, name.format(rank))
 
-    _write_csv(path("cpu_op_type_info_{}.csv"), TYPE_COLUMNS, type_rows(report))
-    if is_detail:
+    if report.ops:
+        _write_csv(path("cpu_op_type_info_{}.csv"), TYPE_COLUMNS, type_rows(report))
+        _write_merged(path("output_op_compute_time_detail_{}.txt"), report, is_detail, is_show_op_path)
+        _write_times(path("cpu_op_execute_timestamp_{}.txt"), report)
+        _write_framework(path("cpu_framework_{}.txt"), report)
+    if report.ops and is_detail:
         _write_csv(path("cpu_op_detail_info_{}.csv"), DETAIL_COLUMNS, detail_rows(report))
-    _write_merged(path("output_op_compute_time_detail_{}.txt"), report, is_detail, is_show_op_path)
-    _write_times(path("cpu_op_execute_timestamp_{}.txt"), report)
     _write_json(path("cpu_timeline_display_{}.json"), _timeline(report, limit_bytes))
     _write_json(path("cpu_timeline_summary_{}.json"), {
         "total_time": report.total_ps / PS_PER_MS, "num_of_streams": len({event.thread for event in report.ops}),

@@ -85,6 +85,8 @@ class Profiler:
 
     @staticmethod
     def _output_folder(output_path):
+        if output_path == "":
+            raise RuntimeError("The path is invalid!")
         of_environment = os.environ.get("MS_DIAGNOSTIC_DATA_PATH")
         if output_path is not None and of_environment:
             _core.tell("Both parameter output_path and environment variable MS_DIAGNOSTIC_DATA_PATH have values set, "
@@ -120,17 +122,15 @@ class Profiler:
             _core.stop()
             self._run = _core.last_run()
         except errors.UnavailableError:
-            pass  # somebody else has stopped it; analyse() says that there is nothing
+            pass  # somebody else has stopped it: there is nothing to analyse
         self._times["profiling_stop_time"] = _now()
 
     def analyse(self):
-        """Ends profiling and writes the tables; RuntimeError if nothing was profiled."""
+        """Ends profiling and writes the tables, also of nothing."""
         Profiler._has_initialized = False
         if self._has_started:
             self.stop()
         self._times["analyse_start_time"] = _now()
-        if not self._run:
-            raise RuntimeError("Fail to write timeline data.")
         self._report = _mindspore_files.Report(_tables.read(self._run), self._filter)
         try:
             _mindspore_files.write(self._folder, self._rank, self._report, is_detail=self._is_detail,

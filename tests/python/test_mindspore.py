@@ -98,6 +98,13 @@ class Files(Mindspore):
         self.assertGreaterEqual(min(float(span[1]) for span in spans), 10)
         self.assertGreaterEqual(int(spans[1][0]) - int(spans[0][0]), 25_000_000)  # a step of ours is 25 ms
 
+    def test_calls_with_their_shapes(self):
+        self.train(steps=1)
+        with open(self.path("cpu_framework_0.txt"), encoding="utf-8") as file:
+            self.assertEqual(file.read().splitlines(),
+                             ["Conv2D;Conv2D-op34;0;", "ReLU;ReLU-op35;0;", "ReLU;ReLU-op36;0;",
+                              "Conv2DBackpropFilter;Conv2DBackpropFilter-op46;0;input_1:[16, 1];"])
+
     def test_the_timeline(self):
         self.train(steps=1)
         events = [event for event in self.json("cpu_timeline_display_0.json") if event["ph"] == "X"]
@@ -214,7 +221,14 @@ class Orders(Mindspore):
         self.assertEqual([row["op_type"] for row in self.table("cpu_op_type_info_0.csv")], ["inside"])
 
     def test_nothing_profiled(self):
-        profiler = mindspore.Profiler(output_path=self.logdir, start_profile=False)
+        mindspore.Profiler(output_path=self.logdir, start_profile=False).analyse()
+        self.assertEqual(sorted(os.listdir(self.folder)), ["cpu_timeline_display_0.json", "cpu_timeline_summary_0.json",
+                                                           "profiler_info_0.json"])
+        self.assertEqual(self.json("cpu_timeline_summary_0.json")["op_exe_times"], 0)
+
+    def test_a_folder_that_cannot_be_written(self):
+        profiler = mindspore.Profiler(output_path=self.logdir)
+        os.rmdir(self.folder)
         with self.assertRaisesRegex(RuntimeError, "Fail to write timeline data."):
             profiler.analyse()
 
@@ -223,9 +237,10 @@ class Orders(Mindspore):
                 (dict(start_profile=1), TypeError, "start_profile must be bool"),
                 (dict(is_detail="yes"), TypeError, "Parameter is_detail: input type must be bool!"),
                 (dict(is_show_op_path=0), TypeError, "Parameter is_show_op_path"),
+                (dict(output_path=""), RuntimeError, "The path is invalid!"),
                 (dict(subgraph="none"), ValueError, "subgraph must be all or Default or Gradients, but got none.")):
             with self.subTest(**arguments), self.assertRaisesRegex(kind, words):
-                mindspore.Profiler(output_path=self.logdir, **arguments)
+                mindspore.Profiler(**{"output_path": self.logdir, **arguments})
         self.assertFalse(tbprof.is_active(0))
 
     def test_what_is_told(self):
