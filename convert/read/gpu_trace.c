@@ -355,12 +355,7 @@ static void describe_device(struct tbp_trace *t, const struct tbp_gpu_device *d)
 }
 
 void tbp_gpu_warn(struct tbp_gpu_trace *g, struct tbp_str text) {
-    struct tbp_host *h = g->t.host;
-    struct tbp_str *all = TBP_NEW_N(&h->arena, struct tbp_str, h->n_warnings + 1);
-    for (size_t i = 0; i < h->n_warnings; i++)
-        all[i] = h->warnings[i];
-    all[h->n_warnings++] = tbp_arena_str(&h->arena, text);
-    h->warnings = all;
+    tbp_trace_warn(&g->t, text);
 }
 
 void tbp_gpu_trace_finish(struct tbp_gpu_trace *g) {

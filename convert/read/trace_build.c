@@ -276,6 +276,15 @@ void tbp_trace_memory(struct tbp_trace *t, const struct tbp_trace_memory_event *
     *tbp_vec_push(&t->rows) = row;
 }
 
+void tbp_trace_warn(struct tbp_trace *t, struct tbp_str text) {
+    struct tbp_host *h = t->host;
+    struct tbp_str *all = TBP_NEW_N(&h->arena, struct tbp_str, h->n_warnings + 1);
+    for (size_t i = 0; i < h->n_warnings; i++)
+        all[i] = h->warnings[i];
+    all[h->n_warnings++] = tbp_arena_str(&h->arena, text);
+    h->warnings = all;
+}
+
 void tbp_trace_find_wall_clock(struct tbp_trace *t) {
     const int64_t year_2001_ns = 1000000000000000000;
     for (size_t i = 0; i < t->rows.n && !t->has_wall_clock; i++)

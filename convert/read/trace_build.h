@@ -186,6 +186,8 @@ uint32_t tbp_trace_take_shared(struct tbp_trace *t);
 void tbp_trace_add(struct tbp_trace *t, const struct tbp_trace_event *e);
 void tbp_trace_memory(struct tbp_trace *t, const struct tbp_trace_memory_event *e);
 
+/* A warning that pages tell. */
+void tbp_trace_warn(struct tbp_trace *t, struct tbp_str text);
 /* Times beyond the year 2001 are those of a wall clock. */
 void tbp_trace_find_wall_clock(struct tbp_trace *t);
 void tbp_trace_finish(struct tbp_trace *t);

@@ -73,6 +73,71 @@ def ascend():
             "aten::add,1024,1700000000000010.0,1700000000000150.0,3,8,2,8,NPU:2\n"}
 
 
+def rocprof_csv():
+    """Agent 6 and 9: kernels of 500 and 1250 ns, 1000 items in blocks of 256 (4 blocks); one row too short."""
+    return (b'"Kind","Agent_Id","Queue_Id","Thread_Id","Kernel_Name","Correlation_Id","Start_Timestamp","End_Timestamp",'
+            b'"LDS_Block_Size","VGPR_Count","Workgroup_Size_X","Workgroup_Size_Y","Workgroup_Size_Z","Grid_Size_X",'
+            b'"Grid_Size_Y","Grid_Size_Z"\r\n'
+            b'"KERNEL_DISPATCH","Agent 9",2,77,"f<int, ""x"">(int)",1,5000000100,5000000600,64,16,256,1,1,1000,1,1\r\n'
+            b'"KERNEL_DISPATCH","Agent 6",1,77,"gemm [clone .kd]",2,5000000700,5000001950,0,16,256,1,1,1000,1,1\r\n'
+            b'"KERNEL_DISPATCH","Agent 6",1')
+
+
+def rocprof_folder():
+    """The same kernels, a call that launches the first, two steps (the second never ended), a copy to the device."""
+    return {
+        "x_kernel_trace.csv": rocprof_csv().decode(),
+        "x_hip_api_trace.csv": '"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp",'
+                               '"End_Timestamp"\n"HIP_RUNTIME_API","hipLaunchKernel",77,77,1,5000000000,5000000050\n',
+        "x_marker_api_trace.csv": '"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp",'
+                                  '"End_Timestamp"\n"MARKER_CORE_API","step 0",77,77,8,4999999000,5000000650\n'
+                                  '"MARKER_CORE_API","step 1",77,77,9,5000000650,0\n',
+        "x_memory_copy_trace.csv": '"Kind","Direction","Source_Agent_Id","Destination_Agent_Id","Correlation_Id",'
+                                   '"Start_Timestamp","End_Timestamp"\n'
+                                   '"MEMORY_COPY","MEMORY_COPY_HOST_TO_DEVICE","Agent 0","Agent 9",5,5000000010,5000000090\n'}
+
+
+def rocprof_json():
+    """A kernel of 12.5 us by its nanoseconds (12 by the rounded ones), a counter, an element that is null."""
+    return (b'{ "traceEvents":[{}\n,{"args":{"name":"GPU1"},"ph":"M","pid":6,"name":"process_name"}\n'
+            b',{"ph":"X","name":"axpy","pid":6,"tid":0,"ts":"1005000","dur":"12","args":{"BeginNs":"1005000250",'
+            b'"EndNs":"1005012750","dev-id":"1","queue-id":"3"}}\n'
+            b',{"ph":"C","name":"sclk","pid":0,"ts":1005000,"args":{"sclk":800}}\n]}')
+
+
+CNTK_ROWS = (("_Minibatch Iteration", 1, 10.0, 14.0), ("__Get Minibatch", 1, 10.0, 11.5),
+             ("__Forward + Backward", 1, 11.5, 13.25), ("_Minibatch Iteration", 1, 14.0, 17.0),
+             ("__Get Minibatch", 1, 14.0, 14.5), ("__Forward + Backward", 1, 14.5, 16.0),
+             ('say "a, b"', 2, 10.5, 12.0), ("Epoch", 1, 10.0, 17.0))
+
+
+def cntk_csv():
+    """Two iterations of 4 and 3 ms, 1.5 and 0.5 ms of them for their input; times in ms; three rows are no good."""
+    rows = "".join(f'"{text}",{thread},{begin:.8f},{end:.8f}\r\n' for text, thread, begin, end in CNTK_ROWS)
+    return ("EventDescription,ThreadId,BeginTimeStamp(ms),EndTimeStamp(ms)\r\n" + rows +
+            '"a decimal comma",1,1,5,2,5\r\n"cut",1\r\n"no time",1,,\r\n"hex thread",0x1F,1.05e1,11').encode()
+
+
+def cntk_json():
+    events = []
+    for text, thread, begin, end in CNTK_ROWS:
+        events += [{"name": text, "cat": "PERF", "ph": ph, "pid": 1, "tid": thread, "ts": ms * 1000}
+                   for ph, ms in (("B", begin), ("E", end))]
+    return json.dumps(sorted(events, key=lambda e: e["ts"])).encode()
+
+
+def cntk_summary():
+    return (b"CNTK Performance Profiler Summary Report\n\nTime Stamp: 2020/01/02 03:04:05\n\n"
+            b"Description................ ............Mean ..........StdDev .............Min .............Max "
+            b"...........Count ...........Total\n\nMain Thread\n"
+            b"_Minibatch Iteration      :         3.500 ms         0.500 ms         3.000 ms         4.000 ms"
+            b"                2         7.000 ms\n"
+            b"__Forward + Backward      :     00:01:01.250         0.000 ms     00:01:01.250     00:01:01.250"
+            b"                3     00:03:03.750\n"
+            b"Gradient Throughput       :       1.000 MBps       0.000 MBps       1.000 MBps       1.000 MBps"
+            b"                2         10 kB\n")
+
+
 def packed(files):
     """A folder as tbprof packs it: one input, for tests of damage."""
     listed = sorted(dict(files, **{name.split("/")[0] + "/": "" for name in files if "/" in name}).items())
@@ -80,8 +145,10 @@ def packed(files):
     return ("tbprof folder\n" + head + "\n" + "".join(text for _, text in listed)).encode()
 
 
-FILES = {"mxnet.json": mxnet}
-FOLDERS = {"mindspore": mindspore, "host0_1_ascend_pt": ascend}
+FILES = {"mxnet.json": mxnet, "rocprof_kernel_trace.csv": rocprof_csv, "rocprof.json": rocprof_json,
+         "2020-01-02_03-04-05_detail_3.csv": cntk_csv, "2020-01-02_03-04-05_detail_3.json": cntk_json,
+         "2020-01-02_03-04-05_summary_3.txt": cntk_summary}
+FOLDERS = {"mindspore": mindspore, "host0_1_ascend_pt": ascend, "rocprofv3": rocprof_folder}
 
 
 def write(folder, name):

@@ -216,5 +216,108 @@ class Ascend(Import):
         self.assertIn("raw data only", r.stderr)
 
 
+def kernels(path):
+    """name -> (count, total ns, blocks, device lines) of the kernel page."""
+    found = {r["kernel_name"]: (int(r["occurrences"]), round(r["total_duration_us"] * 1000), r["grid_dim"])
+             for r in rows(answer("kernel_stats", path))}
+    return found
+
+
+class RocProf(Import):
+    def test_table_by_names_of_columns(self):
+        path = self.fixture("rocprof_kernel_trace.csv")
+        self.events_of(path, 3, 2, short_row=1)
+        self.assertEqual(kernels(path), {'f<int, "x">(int)': (1, 500, "4,1,1"), "gemm": (1, 1250, "4,1,1")})
+        placed = {e[2]: (e[0], e[1]) for e in events(path) if e[1].startswith("Stream")}
+        self.assertEqual(placed, {'f<int, "x">(int)': ("/device:GPU:1", "Stream #2(Compute)"),
+                                  "gemm": ("/device:GPU:0", "Stream #1(Compute)")})
+        self.becomes_a_run(path)
+
+    def test_folder_of_tables_is_one_run(self):
+        path = self.fixture("rocprofv3")
+        self.events_of(path, 3 + 1 + 2 + 1, 6, short_row=1, unfinished=1)
+        at = {e[2]: e[3:5] for e in events(path) if e[0] == "/host:CPU"}
+        self.assertEqual(at["step 0 0"], (0, 1650))
+        self.assertEqual(at["step 1 1"], (1650, 1300))  # to the last end of all
+        copy = [e for e in events(path) if e[2].startswith("MemcpyHtoD")]
+        self.assertEqual([(e[0], e[4]) for e in copy], [("/device:GPU:1", 80)])
+        self.becomes_a_run(path)
+
+    def test_nanoseconds_of_arguments_count(self):
+        path = self.fixture("rocprof.json")
+        self.events_of(path, 3, 2)
+        self.assertEqual(kernels(path), {"axpy": (1, 12500, "1,1,1")})
+        self.assertEqual([e[1] for e in events(path) if e[2] == "axpy"], ["Stream #3(Compute)"])
+
+    @needs_shared
+    def test_case_csv(self):
+        case = "rocprof-csv-columns-by-name-short-rows-open-ranges"
+        want = expected(case)
+        for name in ("v3_old_kernel_trace.csv", "v3_new_kernel_trace.csv"):
+            path = shared("cases", case, name)
+            found = kernels(path)
+            self.assertEqual(sorted(found), sorted(want["names"]))
+            self.assertEqual(sorted(ns for _, ns, _ in found.values()), [want["v3_old_kernel_trace.csv"]["axpy"],
+                                                                       want["v3_old_kernel_trace.csv"]["gemm"]])
+            queues = {e[2][-10:]: e[1] for e in events(path) if e[1].startswith("Stream")}
+            self.assertEqual(sorted(queues.values()), ["Stream #1(Compute)", "Stream #2(Compute)"])
+        path = shared("cases", case, "v2_results_0.csv")
+        self.events_of(path, 3, want["v2_results_0.csv"]["rows"], short_row=len(want["v2_results_0.csv"]["rejected"]))
+        self.assertEqual(sorted(ns for _, ns, _ in kernels(path).values()), [500, 1250])
+        path = shared("cases", case, "v3_marker_api_trace.csv")
+        self.events_of(path, 3, 3, unfinished=1)
+        at = {e[2]: e[4] for e in events(path) if e[0] == "/host:CPU"}
+        self.assertEqual(at["step 0 0"], want["v3_marker_api_trace.csv"]["step 0"])
+
+    @needs_shared
+    def test_case_json_and_public_file(self):
+        want = expected("rocprof-json-fragment")
+        path = shared("cases", "rocprof-json-fragment", "results.json")
+        self.events_of(path, want["results.json"]["metadata"], want["results.json"]["events"], json_comma=1)
+        self.assertIn("no kernels recorded", run("tool", "overview_page", path).stdout)
+        full = want["results_full.json"]
+        listed = [e for e in events(shared("cases", "rocprof-json-fragment", "results_full.json"))
+                  if e[1].startswith("Stream")]
+        self.assertEqual((len(listed), sum(e[4] for e in listed)), (full["kernel_count"], full["kernel_sum_ns"]))
+        self.assertEqual(listed[1][3] - listed[0][3] - listed[0][4], full["gap_ns"])
+        path = shared("corpus", "rocprof", "rpd-matmul_result.json")
+        self.events_of(path, 705, 319 + 210)
+        self.assertEqual(sum(n for line, n in lines(path).items() if line.startswith("Stream")), 85)
+        spans = [e for e in events(path) if e[1].startswith(("Stream", "Hip"))]
+        self.assertEqual(sum(e[4] for e in spans), 641552000)
+
+
+class Cntk(Import):
+    def check(self, path):
+        self.assertEqual([(s["stepnum"], s["stepTimeMs"], s["infeedTimeMs"]) for s in steps(path)],
+                         [("Minibatch Iteration 1", 4.0, 1.5), ("Minibatch Iteration 2", 3.0, 0.5)])
+        found = ops(path)
+        self.assertEqual(found["Forward___Backward"], (2, 3250000))
+        self.assertEqual({e[2]: e[4] for e in events(path)}['say "a, b"'], 1500000)
+
+    def test_detail(self):
+        path = self.fixture("2020-01-02_03-04-05_detail_3.csv")
+        self.events_of(path, 12, 9, short_row=3)
+        self.check(path)
+        self.assertEqual({e[2]: e[3:5] for e in events(path)}["hex thread"], (500000, 500000))
+        self.becomes_a_run(path)
+        path = self.fixture("2020-01-02_03-04-05_detail_3.json")
+        self.events_of(path, 16, 8)
+        self.check(path)
+
+    def test_only_a_heading_and_backward_times(self):
+        for rows_of, read in (("", 0), ('"back",1,5.0,4.0\n', 1)):
+            path = self.path("x_detail_0.csv")
+            with open(path, "w") as f:
+                f.write("EventDescription,ThreadId,BeginTimeStamp(ms),EndTimeStamp(ms)\n" + rows_of)
+            self.events_of(path, read, read, **({"negative_time": 1} if read else {}))
+
+    def test_summary_has_sums_but_no_times(self):
+        path = self.fixture("2020-01-02_03-04-05_summary_3.txt")
+        self.events_of(path, 2 + 3 + 1, 5, not_shown=1)
+        self.assertEqual(ops(path), {"Minibatch_Iteration": (2, 7000000), "Forward___Backward": (3, 183750000000)})
+        self.assertIn("laid end to end", run("tool", "overview_page", path).stdout)
+
+
 if __name__ == "__main__":
     unittest.main()
