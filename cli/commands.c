@@ -11,6 +11,7 @@ const struct tbp_command *const tbp_commands[] = {
     &tbp_command_info,
     &tbp_command_stats,
     &tbp_command_steps,
+    &tbp_command_stacks,
     &tbp_command_check,
     &tbp_command_doctor,
     &tbp_command_view,

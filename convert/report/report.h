@@ -35,6 +35,7 @@ struct tbp_report {
 
 extern const struct tbp_report tbp_report_stats;
 extern const struct tbp_report tbp_report_steps;
+extern const struct tbp_report tbp_report_stacks;
 extern const struct tbp_report tbp_report_check;
 extern const struct tbp_report *const tbp_reports[]; /* reports.c: THE TABLE; NULL-terminated */
 

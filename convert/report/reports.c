@@ -5,8 +5,5 @@
 #include "convert/report/report.h"
 
 const struct tbp_report *const tbp_reports[] = {
-    &tbp_report_stats,
-    &tbp_report_steps,
-    &tbp_report_check,
-    NULL,
+    &tbp_report_stats, &tbp_report_steps, &tbp_report_stacks, &tbp_report_check, NULL,
 };

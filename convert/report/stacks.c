@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `tbprof stacks`: folded stacks for flame graphs, one line per distinct stack: frames from the
+ * outermost, separated by ';', then whole microseconds. Looks at host, format, sort_by (the
+ * metric), group_by (which frames). Source: reference trace_kernel_memory_import G.2.
+ */
+#include "convert/report/stacks.h"
+
+#include "convert/report/op_averages.h"
+#include "convert/report/report.h"
+#include "convert/report/stack_tree.h"
+
+const char *const tbp_stacks_metric_choices[] = {"self_cpu_time_total", "self_cuda_time_total",
+                                                 "self_device_time_total", NULL};
+const char *const tbp_stacks_frame_choices[] = {"auto", "python", "all", NULL};
+
+enum { PS_PER_US = 1000000 };
+
+struct stacks {
+    struct tbp_stack_tree tree;
+    bool is_device;
+    TBP_VEC(uint32_t) shown; /* nodes with a microsecond of their own or more */
+    TBP_VEC(char) text;      /* of the stack being printed */
+};
+
+static int64_t metric(const struct stacks *s, uint32_t node) {
+    const struct tbp_stack_node *n = &s->tree.nodes.at[node];
+    return s->is_device ? n->device_ps : n->host_ps;
+}
+
+static void put_frame(struct stacks *s, struct tbp_str frame) {
+    for (size_t i = 0; i < frame.n; i++) {
+        char c = frame.p[i];
+        *tbp_vec_push(&s->text) = c == ';' || c == 0x7f || (unsigned char)c <= ' ' ? '_' : c;
+    }
+}
+
+static struct tbp_str stack_text(struct stacks *s, uint32_t node) {
+    uint32_t path[TBP_MAX_NESTED + 1];
+    size_t n = 0;
+    for (; node && n <= TBP_MAX_NESTED; node = s->tree.nodes.at[node].parent)
+        path[n++] = node;
+    s->text.n = 0;
+    while (n-- > 0) {
+        put_frame(s, s->tree.names.strs[s->tree.nodes.at[path[n]].name]);
+        if (n)
+            *tbp_vec_push(&s->text) = ';';
+    }
+    return (struct tbp_str){s->text.at, s->text.n};
+}
+
+static const struct tbp_column columns[] = {
+    {"stack", "Stack", TBP_CELL_TEXT, false, false},
+    {"self_us", "Self", TBP_CELL_TIME, false, false},
+};
+
+static void cell(const void *ctx, size_t row, size_t column, struct tbp_cell *out) {
+    struct stacks *s = *(struct stacks *const *)ctx;
+    uint32_t node = s->shown.at[row];
+    *out = column == 0 ? tbp_cell_text(stack_text(s, node)) : tbp_cell_i(metric(s, node));
+}
+
+static void put(struct tbp_json *j, struct stacks *s, const struct tbp_report_request *r) {
+    struct tbp_table t = {columns, sizeof columns / sizeof *columns, s->shown.n, cell, &s};
+    if (r->format == TBP_REPORT_JSON) {
+        tbp_json_printf(j, "{\"schema\":\"tbprof.stacks/1\",\"metric\":\"%s\",\"stacks\":",
+                        tbp_stacks_metric_choices[r->sort_by]);
+        tbp_table_json(j, &t);
+        tbp_json_lit(j, "}\n");
+    } else if (r->format == TBP_REPORT_CSV) {
+        tbp_table_csv(j, &t);
+    } else {
+        for (size_t i = 0; i < s->shown.n; i++) {
+            tbp_put_shown(j, stack_text(s, s->shown.at[i]));
+            tbp_json_printf(j, " %lld\n", (long long)(metric(s, s->shown.at[i]) / PS_PER_US));
+        }
+    }
+}
+
+static int collect(struct stacks *s, struct tbp_session *session,
+                   const struct tbp_report_request *r, struct tbp_error *err) {
+    for (uint32_t i = tbp_report_first_host(r); i < tbp_report_end_host(session, r); i++) {
+        const struct tbp_host *h = tbp_session_raw_host(session, i, err);
+        if (!h)
+            return err->code;
+        tbp_stack_tree_add(&s->tree, h, (enum tbp_frames)r->group_by);
+        tbp_session_release_events(session, i);
+    }
+    for (uint32_t n = 1; n < s->tree.nodes.n; n++)
+        if (metric(s, n) >= PS_PER_US)
+            *tbp_vec_push(&s->shown) = n;
+    return TBP_OK;
+}
+
+static int write(struct tbp_session *session, const struct tbp_report_request *r,
+                 struct tbp_sink *out, struct tbp_error *err) {
+    struct stacks s = {.is_device = r->sort_by > 0};
+    struct tbp_arena arena;
+    tbp_arena_init(&arena);
+    int status = collect(&s, session, r, err);
+    if (!status) {
+        struct tbp_json *j = TBP_NEW(&arena, struct tbp_json);
+        tbp_json_init(j, out);
+        put(j, &s, r);
+        status = tbp_json_finish(j, err);
+    }
+    tbp_stack_tree_release(&s.tree);
+    tbp_vec_release(&s.shown);
+    tbp_vec_release(&s.text);
+    tbp_arena_release(&arena);
+    return status;
+}
+
+const struct tbp_report tbp_report_stacks = {
+    .name = "stacks",
+    .help = "folded stacks for flame graphs",
+    .write = write,
+};
