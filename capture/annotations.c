@@ -11,13 +11,12 @@
 /* A record being written. */
 struct writing {
     struct tbp_thread *thread;
-    uint64_t armed;
     struct tbp_spool_slot *slot, *args; /* args: behind the name */
     unsigned n;                         /* slots */
 };
 
 static bool enter_any(struct writing *w) {
-    w->thread = tbp_record_enter(&w->armed);
+    w->thread = tbp_record_enter();
     return w->thread != NULL;
 }
 
@@ -34,7 +33,7 @@ static bool make_room(struct writing *w, unsigned n) {
     w->n = n;
     w->slot = tbp_record_room(w->thread, n, TBP_RECORD_HELD);
     if (!w->slot)
-        tbp_record_leave(w->thread, w->armed);
+        tbp_record_leave(w->thread);
     return w->slot != NULL;
 }
 
@@ -74,7 +73,7 @@ static bool begin_id(struct writing *w, enum tbp_spool_kind kind, uint32_t name,
 
 static void finish(struct writing *w) {
     tbp_record_commit(w->thread, w->n);
-    tbp_record_leave(w->thread, w->armed);
+    tbp_record_leave(w->thread);
 }
 
 /* ---- work across threads ---- */
@@ -88,7 +87,8 @@ uint64_t tbprof_activity_start(const char *name, size_t size, int level) {
         return 0;
     struct tbp_thread *t = w.thread;
     uint64_t number = __atomic_add_fetch(&n_started, 1, __ATOMIC_RELAXED);
-    uint64_t id = t->tag >> 48 << 48 | (number & UINT64_C(0xffffffffffff)); /* of the session */
+    uint64_t id = (uint64_t)tbp_thread_generation(t) << 48 |
+                  (number & UINT64_C(0xffffffffffff)); /* of the session */
     tbp_record_put_arg(w.args, 0, TBP_ARG_U64, id);
     __atomic_store_n(&t->n_activities, t->n_activities + 1, __ATOMIC_RELAXED);
     finish(&w);
@@ -100,8 +100,8 @@ void tbprof_activity_end(uint64_t activity) {
     if (!activity || !enter_any(&w))
         return;
     struct tbp_thread *t = w.thread;
-    if (activity >> 48 != t->tag >> 48) {
-        tbp_record_leave(t, w.armed);
+    if (activity >> 48 != tbp_thread_generation(t)) {
+        tbp_record_leave(t);
         return;
     }
     __atomic_store_n(&t->n_activities, t->n_activities - 1, __ATOMIC_RELAXED);
@@ -179,7 +179,7 @@ void tbprof_annotation_pop(void) {
     if (!tbp_thread_self || !tbp_thread_self->n_annotations || !enter_any(&w))
         return;
     if (w.thread->n_annotations == 0) { /* it was pushed in an earlier session */
-        tbp_record_leave(w.thread, w.armed);
+        tbp_record_leave(w.thread);
         return;
     }
     w.thread->n_annotations--;

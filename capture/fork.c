@@ -17,22 +17,22 @@
 
 #include <pthread.h>
 
-static uint64_t held; /* by the thread that forks; under the locks */
+static uint32_t held; /* by the thread that forks; under the locks */
 
 /* In the order in which they are taken everywhere: strings, then threads; a spool's own lock comes
  * last and is held for moments only. */
 static void prepare(void) {
-    uint64_t armed = tbp_thread_hold();
+    uint32_t offset = tbp_thread_hold();
     tbp_string_table_lock();
     tbp_threads_lock();
-    held = armed;
+    held = offset;
 }
 
 static void in_parent(void) {
-    uint64_t armed = held;
+    uint32_t offset = held;
     tbp_threads_unlock();
     tbp_string_table_unlock();
-    tbp_thread_unhold(armed);
+    tbp_thread_unhold(offset);
 }
 
 static void in_child(void) {

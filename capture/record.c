@@ -20,8 +20,7 @@ void tbp_record_drop(struct tbp_thread *t, enum tbp_spool_drop why) {
 
 static void no_chunk(struct tbp_thread *t) {
     __atomic_store_n(&t->chunk, &tbp_thread_nowhere, __ATOMIC_RELEASE);
-    t->begin_limit = 0;
-    t->offset = TBP_SPOOL_BODY_BYTES;
+    __atomic_store_n(&t->quick, &tbp_thread_nowhere, __ATOMIC_RELEASE);
 }
 
 /* Joins the session of that state word. */
@@ -36,35 +35,28 @@ static void adopt(struct tbp_thread *t, uint64_t state) {
     __atomic_store_n(&t->n_slots_before, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&t->n_extra_slots, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&t->n_activities, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&t->depth, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&t->tag,
+    __atomic_store_n(&t->handle,
                      (uint64_t)tbp_state_generation(state) << 48 | (uint64_t)t->index << 32,
                      __ATOMIC_RELEASE);
 }
 
-/* A disarmed thread is a signal handler inside a record of its own thread: the spool stays as long
- * as it is disarmed and the state is open. */
-struct tbp_thread *tbp_record_enter(uint64_t *armed) {
+/* Who is inside already is a signal handler in a record of its own thread: the spool stays as long
+ * as that is so and the state is open. */
+struct tbp_thread *tbp_record_enter(void) {
     struct tbp_thread *t = tbp_thread_self ? tbp_thread_self : tbp_thread_register();
     if (!t)
         return NULL;
-    bool is_inside = __atomic_load_n(&t->armed, __ATOMIC_RELAXED) == 0;
-    __atomic_store_n(&t->armed, 0, __ATOMIC_RELAXED);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    uint32_t offset = tbp_record_step_in(t);
     uint64_t state = tbp_state_load();
-    bool is_open = state & TBP_STATE_OPEN;
-    if (is_inside) {
-        if (is_open)
-            tbp_spool_count(tbp_record_spool, TBP_DROP_REENTRANT, 1);
+    bool is_inside = offset == TBP_THREAD_INSIDE, is_open = state & TBP_STATE_OPEN;
+    if (is_inside && is_open)
+        tbp_spool_count(tbp_record_spool, TBP_DROP_REENTRANT, 1);
+    if (is_inside || !is_open) {
+        tbp_record_step_out(t, offset);
         return NULL;
     }
-    if (!is_open) {
-        tbp_record_leave(t, TBP_STATE_NEVER);
-        return NULL;
-    }
-    if (tbp_state_generation(state) != __atomic_load_n(&t->tag, __ATOMIC_RELAXED) >> 48)
+    if (tbp_state_generation(state) != tbp_thread_generation(t))
         adopt(t, state);
-    *armed = t->is_tsc ? state & TBP_STATE_QUICK : TBP_STATE_NEVER;
     return t;
 }
 
@@ -103,9 +95,9 @@ struct tbp_spool_slot *tbp_record_refill(struct tbp_thread *t) {
     t->n_lost = 0;
     tbp_spool_begin(chunk);
     __atomic_store_n(&t->chunk, chunk, __ATOMIC_RELEASE);
-    t->offset = 0;
     /* The quick way does not look at the depth: it must not be near its bound. */
-    bool is_deep = t->depth > TBP_RECORD_MAX_DEPTH - TBP_RECORD_PER_CHUNK;
-    t->begin_limit = is_deep ? 0 : TBP_SPOOL_BODY_BYTES - TBP_RECORD_HELD * TBP_SPOOL_SLOT_BYTES;
+    bool is_deep = (uint32_t)t->handle > TBP_RECORD_MAX_DEPTH - TBP_RECORD_PER_CHUNK;
+    if (t->is_tsc && !is_deep)
+        __atomic_store_n(&t->quick, chunk, __ATOMIC_RELEASE);
     return tbp_record_slot(t); /* the longest record fits in an empty chunk */
 }

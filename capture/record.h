@@ -3,14 +3,17 @@
  * Appending records: enter, get room, write slots, commit, leave. Between enter and leave the
  * session's memory stays: who ends a session changes the state word first and then waits for all
  * who are inside (capture/thread.h). A signal handler that interrupts its own thread inside finds
- * it disarmed and records nothing.
+ * it so and records nothing.
  *
- *     uint64_t armed;
- *     struct tbp_thread *t = tbp_record_enter(&armed);
+ *     struct tbp_thread *t = tbp_record_enter();
  *     if (!t) return;
  *     struct tbp_spool_slot *slot = tbp_record_room(t, 1, TBP_RECORD_HELD);
  *     if (slot) { … tbp_record_commit(t, 1); }
- *     tbp_record_leave(t, armed);
+ *     tbp_record_leave(t);
+ *
+ * Scopes have a quick way (capture/scopes.c), which is open while the thread is in a session and
+ * has a chunk, and its clock is the counter: all there is to check is whether the record fits where
+ * the thread's offset says, which is also what says that it is inside.
  *
  * Budget: two clock reads and a third for a whole scope; tests/bench/bench_scope.c guards it.
  */
@@ -38,37 +41,39 @@ extern bool tbp_record_is_tsc;
 struct tbp_spool_slot *tbp_record_refill(struct tbp_thread *t);
 void tbp_record_end_chunk(struct tbp_thread *t);
 
-/* Inside, `armed` is 0; before and after it is what lets the quick way be taken. */
-static inline void tbp_record_leave(struct tbp_thread *t, uint64_t armed) {
-    __atomic_store_n(&t->armed, armed, __ATOMIC_RELEASE);
+/* NULL: nothing may be recorded now. */
+struct tbp_thread *tbp_record_enter(void);
+
+static inline void tbp_record_leave(struct tbp_thread *t) {
+    __atomic_store_n(&t->offset, t->chunk->committed, __ATOMIC_RELEASE);
 }
 
-/* The quick way in, without calls (so that no registers are saved): NULL, and not entered, if
- * anything is unusual, the clock's not being the counter included; then take the other way. */
-static inline struct tbp_thread *tbp_record_enter_quick(uint64_t *armed) {
-    struct tbp_thread *t = tbp_thread_self;
-    if (__builtin_expect(!t, 0))
-        return NULL;
-    *armed = __atomic_load_n(&t->armed, __ATOMIC_RELAXED);
-    __atomic_store_n(&t->armed, 0, __ATOMIC_RELAXED);
+/* Inside from now on; what the offset was before, which step_out takes if nothing came of it. A
+ * handler may have come in between and recorded: then it is not what is committed in the chunk. */
+static inline uint32_t tbp_record_step_in(struct tbp_thread *t) {
+    uint32_t offset = __atomic_load_n(&t->offset, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->offset, TBP_THREAD_INSIDE, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST); /* against the processor: membarrier, in settle */
-    if (__builtin_expect(((tbp_state_load() ^ *armed) & TBP_STATE_QUICK) == 0, 1))
-        return t;
-    tbp_record_leave(t, *armed ? TBP_STATE_NEVER : 0); /* 0: a handler, inside a record */
-    return NULL;
+    return offset;
 }
 
-/* The other way; NULL: nothing may be recorded now. *armed goes to leave. */
-struct tbp_thread *tbp_record_enter(uint64_t *armed);
+static inline void tbp_record_step_out(struct tbp_thread *t, uint32_t offset) {
+    __atomic_store_n(&t->offset, offset, __ATOMIC_RELEASE);
+}
+
+static inline struct tbp_spool_slot *tbp_record_slot_at(struct tbp_spool_chunk *chunk,
+                                                        uint32_t offset) {
+    return (struct tbp_spool_slot *)((uint8_t *)(chunk + 1) + offset);
+}
 
 /* Where the next record of the thread goes. */
 static inline struct tbp_spool_slot *tbp_record_slot(const struct tbp_thread *t) {
-    return (struct tbp_spool_slot *)((uint8_t *)(t->chunk + 1) + t->offset);
+    return tbp_record_slot_at(t->chunk, t->chunk->committed);
 }
 
 /* Whether n slots can be written, `held` staying free behind them. */
 static inline bool tbp_record_has_room(const struct tbp_thread *t, unsigned n, unsigned held) {
-    return TBP_SPOOL_BODY_BYTES - t->offset >= (n + held) * TBP_SPOOL_SLOT_BYTES;
+    return TBP_SPOOL_BODY_BYTES - t->chunk->committed >= (n + held) * TBP_SPOOL_SLOT_BYTES;
 }
 
 /* Where n slots can be written, `held` staying free behind them; NULL: dropped and counted. */
@@ -85,14 +90,17 @@ static inline uint64_t tbp_record_ticks(const struct tbp_thread *t) {
 
 /* The next n slots are complete. */
 static inline void tbp_record_publish(struct tbp_thread *t, unsigned n) {
-    uint32_t offset = t->offset + n * TBP_SPOOL_SLOT_BYTES;
-    t->offset = offset;
-    __atomic_store_n(&t->chunk->committed, offset, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->chunk->committed, t->chunk->committed + n * TBP_SPOOL_SLOT_BYTES,
+                     __ATOMIC_RELEASE);
+}
+
+static inline void tbp_record_count_extra(struct tbp_thread *t, unsigned n) {
+    __atomic_store_n(&t->n_extra_slots, t->n_extra_slots + n, __ATOMIC_RELAXED);
 }
 
 /* The record of n slots for which room was made. */
 static inline void tbp_record_commit(struct tbp_thread *t, unsigned n) {
-    __atomic_store_n(&t->n_extra_slots, t->n_extra_slots + n - 1, __ATOMIC_RELAXED);
+    tbp_record_count_extra(t, n - 1);
     tbp_record_publish(t, n);
 }
 
@@ -118,19 +126,20 @@ static inline struct tbp_record_text tbp_record_text(const char *p, size_t size)
     return text;
 }
 
-/* Copies without a call: blocks of 16 bytes, the last one overlapping, into zeroed slots. */
+/* Copies without a call: blocks of 16 bytes, the last one overlapping; what is left of the last
+ * slot is zero. */
 static inline void tbp_record_put_text(struct tbp_spool_slot *to,
                                        const struct tbp_record_text *text) {
     uint8_t *at = (uint8_t *)to;
     const char *from = text->p;
     size_t n = text->size;
-    if (!n)
-        return;
-    to[text->slots - 1] = (struct tbp_spool_slot){0};
+    if (n & 15)
+        to[n / 16] = (struct tbp_spool_slot){0};
     if (n >= 16) {
         for (size_t i = 0; i + 16 <= n; i += 16)
             memcpy(at + i, from + i, 16);
-        memcpy(at + n - 16, from + n - 16, 16);
+        if (n & 15)
+            memcpy(at + n - 16, from + n - 16, 16);
     } else if (n >= 8) {
         memcpy(at, from, 8);
         memcpy(at + n - 8, from + n - 8, 8);

@@ -19,10 +19,6 @@ enum {
     TBP_STATE_MALLOC_ALL = 1 << 12, /* … or every call */
 };
 
-/* What tells one session from another and from none. */
-#define TBP_STATE_QUICK (UINT64_C(0xffff) << 48 | TBP_STATE_OPEN)
-#define TBP_STATE_NEVER ((uint64_t)TBP_STATE_OPEN) /* no session has generation 0 */
-
 static inline uint64_t tbp_state_load(void) {
     return __atomic_load_n(&tbprof_g_state, __ATOMIC_ACQUIRE);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The table of threads: registration, ends of threads, and waiting for threads to be outside.
- * Waiting costs the recording threads nothing: they disarm themselves and then look at the state
- * word, without a fence; whoever has changed the word makes the system run a barrier on all
- * processors (membarrier), after which each thread has either seen the new word or is seen
- * disarmed.
+ * Waiting costs the recording threads nothing: they say that they are inside and then look at what
+ * lets them on, without a fence; whoever has changed that makes the system run a barrier on all
+ * processors (membarrier), after which each thread has either seen the change or is seen inside.
+ * What lets a thread on is the state word, or on the quick way its chunk.
  */
 #include "capture/thread.h"
 
@@ -37,12 +37,22 @@ static struct {
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool is_of_session(const struct tbp_thread *t) {
-    return __atomic_load_n(&t->tag, __ATOMIC_ACQUIRE) >> 48 ==
-           tbp_state_generation(tbp_state_load());
+    return tbp_thread_generation(t) == tbp_state_generation(tbp_state_load());
 }
 
 static void leave_session(struct tbp_thread *t) {
-    __atomic_store_n(&t->tag, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->handle, 0, __ATOMIC_RELEASE);
+}
+
+static void close_quick_way(struct tbp_thread *t) {
+    __atomic_store_n(&t->quick, &tbp_thread_nowhere, __ATOMIC_RELEASE);
+}
+
+/* Outside, and without a chunk. */
+static void rest(struct tbp_thread *t) {
+    close_quick_way(t);
+    __atomic_store_n(&t->chunk, &tbp_thread_nowhere, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->offset, TBP_SPOOL_BODY_BYTES, __ATOMIC_RELEASE);
 }
 
 /* Also from outside, while the thread records: may then be a chunk off. */
@@ -58,7 +68,7 @@ uint64_t tbp_thread_records(const struct tbp_thread *t) {
 
 static void add(struct tbp_thread_sums *sums, const struct tbp_thread *t) {
     sums->n_records += tbp_thread_records(t);
-    sums->n_open_scopes += __atomic_load_n(&t->depth, __ATOMIC_RELAXED);
+    sums->n_open_scopes += (uint32_t)__atomic_load_n(&t->handle, __ATOMIC_RELAXED);
     sums->n_activities += __atomic_load_n(&t->n_activities, __ATOMIC_RELAXED);
     sums->n_threads++;
 }
@@ -67,19 +77,20 @@ static void add(struct tbp_thread_sums *sums, const struct tbp_thread *t) {
  * that run later register it anew. */
 static void thread_ends(void *block) {
     struct tbp_thread *t = block;
-    __atomic_store_n(&t->armed, 0, __ATOMIC_RELAXED);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    tbp_thread_hold();
     if (tbp_state_load() & TBP_STATE_OPEN && is_of_session(t))
         tbp_record_end_chunk(t);
     if (t->extra)
         munmap(t->extra, t->extra_bytes);
     t->extra = NULL;
     tbp_thread_self = NULL;
-    tbp_record_leave(t, TBP_STATE_NEVER);
+    close_quick_way(t);
+    tbp_record_step_out(t, TBP_SPOOL_BODY_BYTES);
     pthread_mutex_lock(&registry.lock);
-    if (is_of_session(t))
+    if (is_of_session(t)) /* then the chunk is there, even if the session is about to end */
         add(&registry.dead, t);
     leave_session(t);
+    rest(t);
     __atomic_store_n(&t->is_live, 0, __ATOMIC_RELEASE);
     registry.free_list[registry.n_free++] = t->index;
     pthread_mutex_unlock(&registry.lock);
@@ -130,10 +141,7 @@ struct tbp_thread *tbp_thread_register(void) {
     if (t) {
         t->tid = (int32_t)syscall(SYS_gettid);
         leave_session(t);
-        t->offset = TBP_SPOOL_BODY_BYTES;
-        t->begin_limit = 0;
-        __atomic_store_n(&t->chunk, &tbp_thread_nowhere, __ATOMIC_RELEASE);
-        __atomic_store_n(&t->armed, TBP_STATE_NEVER, __ATOMIC_RELEASE);
+        rest(t);
         read_name(t);
         __atomic_store_n(&t->is_live, 1, __ATOMIC_RELEASE);
         tbp_thread_self = t;
@@ -168,24 +176,24 @@ static void barrier_everywhere(void) {
             syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
     if (is_registered && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
         return;
-    struct timespec rest = {0, 20000000}; /* old systems: longer than any store stays unseen */
-    nanosleep(&rest, NULL);
+    struct timespec nap = {0, 20000000}; /* old systems: longer than any store stays unseen */
+    nanosleep(&nap, NULL);
 }
 
 static bool wait_for(const struct tbp_thread *t) {
-    struct timespec rest = {0, SETTLE_NS};
+    struct timespec nap = {0, SETTLE_NS};
     for (int i = 0; i < SETTLE_TRIES; i++) {
-        if (__atomic_load_n(&t->armed, __ATOMIC_ACQUIRE))
+        if (__atomic_load_n(&t->offset, __ATOMIC_ACQUIRE) != TBP_THREAD_INSIDE)
             return true;
         if (i < 100)
             sched_yield();
         else
-            nanosleep(&rest, NULL);
+            nanosleep(&nap, NULL);
     }
     return false;
 }
 
-bool tbp_threads_settle(void) {
+static bool wait_for_all(void) {
     bool all = true;
     barrier_everywhere();
     uint32_t n = __atomic_load_n(&registry.n_blocks, __ATOMIC_ACQUIRE);
@@ -193,6 +201,16 @@ bool tbp_threads_settle(void) {
         if (&blocks[i] != tbp_thread_self && !wait_for(&blocks[i]))
             all = false;
     return all;
+}
+
+/* The quick way is opened by threads that have seen the state open: after the first wait there is
+ * none, and the second is for those that go that way. */
+bool tbp_threads_settle(void) {
+    bool all = wait_for_all();
+    uint32_t n = __atomic_load_n(&registry.n_blocks, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < n; i++)
+        close_quick_way(&blocks[i]);
+    return wait_for_all() && all;
 }
 
 void tbp_threads_sum(struct tbp_thread_sums *sums) {
@@ -230,10 +248,9 @@ void tbp_threads_after_fork(void) {
     registry.n_free = 0;
     registry.dead = (struct tbp_thread_sums){0};
     for (uint32_t i = registry.n_blocks; i-- > 0;) {
-        blocks[i].is_live = blocks[i].depth = 0;
-        blocks[i].armed = TBP_STATE_NEVER;
+        blocks[i].is_live = 0;
         leave_session(&blocks[i]);
-        blocks[i].chunk = &tbp_thread_nowhere;
+        rest(&blocks[i]);
         if (&blocks[i] != self)
             registry.free_list[registry.n_free++] = i;
     }
@@ -243,17 +260,17 @@ void tbp_threads_after_fork(void) {
     }
 }
 
-uint64_t tbp_thread_hold(void) {
+uint32_t tbp_thread_hold(void) {
     struct tbp_thread *t = tbp_thread_self;
-    uint64_t held = t ? __atomic_load_n(&t->armed, __ATOMIC_RELAXED) : 0;
+    uint32_t held = t ? __atomic_load_n(&t->offset, __ATOMIC_RELAXED) : 0;
     if (t)
-        __atomic_store_n(&t->armed, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&t->offset, TBP_THREAD_INSIDE, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return held;
 }
 
-void tbp_thread_unhold(uint64_t held) {
+void tbp_thread_unhold(uint32_t held) {
     struct tbp_thread *t = tbp_thread_self;
     if (t)
-        __atomic_store_n(&t->armed, held, __ATOMIC_RELEASE);
+        __atomic_store_n(&t->offset, held, __ATOMIC_RELEASE);
 }

@@ -13,25 +13,25 @@
 
 enum { TBP_THREADS = 4096 };
 
+#define TBP_THREAD_INSIDE UINT32_MAX
+
 struct tbp_thread {
     /* what every record touches: one line of the cache */
-    uint64_t armed;                /* atomic: 0 while a record is being written (or must not be);
-                                    * else the TBP_STATE_QUICK bits of the state word with which the
-                                    * quick way may be taken */
-    struct tbp_spool_chunk *chunk; /* without one: &tbp_thread_nowhere; atomic */
-    uint32_t offset;               /* in the chunk's body: next record, = chunk->committed */
-    uint32_t begin_limit;          /* a BEGIN goes the quick way below this offset */
+    uint32_t offset; /* atomic: TBP_THREAD_INSIDE while a record is being written (or must not be),
+                      * else that of the next one in the chunk, or anything on the slow way */
+    uint32_t index;  /* of the block */
+    struct tbp_spool_chunk *quick; /* atomic: the chunk in which scopes may go the quick way, else
+                                    * &tbp_thread_nowhere */
+    uint64_t handle; /* of the innermost scope: generation : 16 | index : 16 | depth : 32; 0: not of
+                      * this session; atomic */
     uint64_t begin_base, end_base; /* ticks_base less the kind: ticks - base is a record's head */
-    uint64_t tag; /* (generation << 16 | index) << 32: what a scope's handle holds beside the
-                   * depth; 0: not of this session; atomic */
+    uint64_t n_extra_slots; /* of all slots so far, those behind the first of a record; atomic */
+    uint64_t ticks_base;    /* of the session */
+    struct tbp_spool_chunk *chunk; /* without one: &tbp_thread_nowhere; atomic */
     /* the rest */
-    uint32_t depth;          /* open scopes; atomic */
-    uint64_t ticks_base;     /* of the session */
     uint64_t n_slots_before; /* written before the chunk; atomic */
-    uint64_t n_extra_slots;  /* of all slots so far, those behind the first of a record; atomic */
     uint64_t n_before_chunk; /* records before those in the chunk */
     bool is_tsc;
-    uint32_t index;         /* of the block */
     uint32_t serial;        /* of the thread, never used twice in a process */
     int32_t tid;            /* of the kernel */
     uint32_t is_live;       /* atomic */
@@ -44,6 +44,13 @@ struct tbp_thread {
     size_t extra_bytes;
     char name[64]; /* as it set it, else what the system calls it */
 } __attribute__((aligned(64)));
+
+_Static_assert(offsetof(struct tbp_thread, n_slots_before) == 64, "one line");
+
+/* Generation of the session that the thread records for. */
+static inline uint32_t tbp_thread_generation(const struct tbp_thread *t) {
+    return (uint32_t)(__atomic_load_n(&t->handle, __ATOMIC_ACQUIRE) >> 48);
+}
 
 /* A chunk without room. */
 extern struct tbp_spool_chunk tbp_thread_nowhere;
@@ -67,7 +74,7 @@ void tbp_thread_set_name(struct tbp_thread *thread, const char *name);
 /* The hook for ends of threads; by register, or earlier, while keys are cheap. */
 void tbp_threads_init(void);
 
-/* Waits until no other thread is inside a record that began before the state word was changed.
+/* After the state word was closed: waits until no other thread is inside a record, nor will be.
  * False: some thread did not get on for seconds; its memory must stay. */
 bool tbp_threads_settle(void);
 
@@ -86,7 +93,7 @@ void tbp_threads_after_fork(void);
 
 /* A thread that holds locks of the runtime outside a record: signal handlers on it record nothing
  * meanwhile. unhold takes what hold returned. */
-uint64_t tbp_thread_hold(void);
-void tbp_thread_unhold(uint64_t held);
+uint32_t tbp_thread_hold(void);
+void tbp_thread_unhold(uint32_t held);
 
 #endif
