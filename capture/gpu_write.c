@@ -38,9 +38,8 @@ void tbp_gpu_writer_again(struct tbp_gpu_writer *w) {
 /* A record of blocks of whole slots; the strings it names are defined before it is seen. */
 static void put(uint32_t name, enum tbp_spool_kind kind, uint32_t aux, const void *first,
                 size_t first_bytes, const void *second, size_t second_bytes) {
-    uint64_t armed;
     unsigned extra = (unsigned)((first_bytes + second_bytes) / TBP_SPOOL_SLOT_BYTES);
-    struct tbp_thread *t = tbp_record_enter(&armed);
+    struct tbp_thread *t = tbp_record_enter();
     if (!t)
         return;
     struct tbp_spool_slot *slot = tbp_record_room(t, 1 + extra, TBP_RECORD_HELD);
@@ -53,7 +52,7 @@ static void put(uint32_t name, enum tbp_spool_kind kind, uint32_t aux, const voi
             memcpy((uint8_t *)(slot + 1) + first_bytes, second, second_bytes);
         tbp_record_commit(t, 1 + extra);
     }
-    tbp_record_leave(t, armed);
+    tbp_record_leave(t);
 }
 
 static void put_loss(enum tbp_gpu_loss what, uint64_t n) {
@@ -62,13 +61,12 @@ static void put_loss(enum tbp_gpu_loss what, uint64_t n) {
 }
 
 static uint32_t string_id(const char *text, size_t size) {
-    uint64_t armed;
     uint32_t id = 0;
-    struct tbp_thread *t = tbp_record_enter(&armed);
+    struct tbp_thread *t = tbp_record_enter();
     if (!t)
         return 0;
     id = tbp_string_id(text, size < MAX_NAME ? size : MAX_NAME);
-    tbp_record_leave(t, armed);
+    tbp_record_leave(t);
     return id;
 }
 
