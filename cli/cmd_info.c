@@ -8,7 +8,9 @@
 #include "cli/receipt.h"
 #include "cli/run_session.h"
 #include "cli/warn_input.h"
+#include "cli/worker_files.h"
 #include "convert/analyze/step_table.h"
+#include "convert/model/stats.h"
 
 #include <inttypes.h>
 #include <unistd.h>
@@ -78,6 +80,36 @@ static void text_plane(FILE *out, const struct tbp_plane *p) {
             span_ms(&s));
 }
 
+/* Rank in a distributed job, and who tells it: "file", "name" or, if nobody does, NULL. */
+static const char *find_rank(const struct tbp_host *h, const struct tbp_run_file *f,
+                             int64_t *rank) {
+    struct tbp_stat st;
+    for (size_t i = 0; i < h->n_planes; i++) {
+        if (tbp_plane_stat_named(&h->planes[i], "distributed_rank", &st)) {
+            *rank = (int64_t)tbp_stat_iu(&st);
+            return "file";
+        }
+    }
+    return tbp_worker_rank(f->label, rank) ? "name" : NULL;
+}
+
+static void text_rank(FILE *out, const struct tbp_host *h, const struct tbp_run_file *f) {
+    int64_t rank;
+    const char *told_by = find_rank(h, f, &rank);
+    if (told_by)
+        fprintf(out, "    rank %" PRId64 ", as the %s tells\n", rank,
+                *told_by == 'n' ? "file's name" : "file");
+}
+
+static void json_rank(struct tbp_json *j, const struct tbp_host *h, const struct tbp_run_file *f) {
+    int64_t rank;
+    const char *told_by = find_rank(h, f, &rank);
+    if (told_by)
+        tbp_json_printf(j, ",\"rank\":%" PRId64 ",\"rank_told_by\":\"%s\"", rank, told_by);
+    else
+        tbp_json_lit(j, ",\"rank\":null");
+}
+
 static void text_host(FILE *out, const struct tbp_host *h) {
     struct span s = host_span(h);
     fprintf(out, "  host %.*s: %s, %" PRIu64 " byte%s, %zu plane%s, %" PRIu64 " event%s, %.3f ms\n",
@@ -132,11 +164,12 @@ static void json_plane(struct tbp_json *j, const struct tbp_plane *p) {
     tbp_json_lit(j, "]}");
 }
 
-static void json_host(struct tbp_json *j, const struct tbp_host *h) {
+static void json_host(struct tbp_json *j, const struct tbp_host *h, const struct tbp_run_file *f) {
     struct span s = host_span(h);
     tbp_json_lit(j, "{\"host\":");
     tbp_json_str(j, h->name, TBP_JSON_GVIZ);
     tbp_json_printf(j, ",\"format\":\"%s\"", tbp_host_format(h));
+    json_rank(j, h, f);
     json_number(j, "bytes", h->size_bytes);
     json_span(j, &s);
     tbp_json_lit(j, ",\"planes\":[");
@@ -183,10 +216,12 @@ static int show_host(struct tbp_session *s, const struct tbp_run *run, uint32_t 
     const struct tbp_host *h = tbp_session_raw_host(s, host, err);
     if (!h)
         return err->code;
-    if (j)
-        json_host(j, h);
-    else
+    if (j) {
+        json_host(j, h, &run->hosts[host]);
+    } else {
         text_host(stdout, h);
+        text_rank(stdout, h, &run->hosts[host]);
+    }
     int status = show_steps(s, host, j, err);
     if (!status)
         status = count_repairs(s, host, err);

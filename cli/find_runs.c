@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/sort.h"
 #include "cli/spool_input.h"
+#include "cli/worker_files.h"
 #include "convert/read/reader.h"
 #include "plugin_data/rundir.h"
 
@@ -143,6 +144,38 @@ static const char *below_input(struct tbp_arena *arena, const char *root, const 
     return tbp_arena_printf(arena, "%.*s", (int)(middle - folder - (long)n - 1), folder + n + 1);
 }
 
+/* Traces of workers in a folder without xplanes: the first span of each is one run, the second the
+ * next. */
+static void collect_workers(struct tbp_runs *runs, struct tbp_arena *arena, const char *folder,
+                            const struct entries *entries) {
+    struct tbp_worker_files files = {0};
+    struct tbp_worker_file f;
+    for (size_t i = 0; i < entries->list.n; i++) {
+        const struct entry *e = &entries->list.at[i];
+        if (!S_ISREG(e->st.st_mode) || !tbp_worker_file_parse(&f, e->name, arena))
+            continue;
+        f.path = e->path;
+        f.size_bytes = (uint64_t)e->st.st_size;
+        *tbp_vec_push(&files.list) = f;
+    }
+    size_t n = tbp_worker_files_order(&files);
+    for (size_t span = 0; span < n; span++) {
+        struct tbp_run run = {.is_folder = true};
+        describe_folder(&run, arena, folder);
+        run.logdir = NULL; /* what is made of them goes elsewhere */
+        if (n > 1)
+            run.name = tbp_arena_printf(arena, "%s_span%zu", run.name, span + 1);
+        for (size_t i = 0; i < files.list.n; i++) {
+            f = files.list.at[i];
+            if (f.span == span)
+                *add_host(&run, arena) =
+                    (struct tbp_run_file){f.host, f.path, f.path, f.name, f.size_bytes};
+        }
+        *tbp_vec_push(&runs->list) = run;
+    }
+    tbp_vec_release(&files.list);
+}
+
 struct place {
     const char *path;
     unsigned depth;
@@ -209,7 +242,9 @@ static int visit(struct walk *w, struct place here, struct tbp_error *err) {
     if (run.n_hosts && run.logdir) {
         *tbp_vec_push(&w->runs->list) = run;
     } else {
-        if (here.depth == 0)
+        if (run.n_hosts == 0)
+            collect_workers(w->runs, w->arena, here.path, &entries);
+        else if (here.depth == 0)
             w->flat = run;
         else
             skip_hosts(w, &run);
@@ -250,8 +285,11 @@ static void add_file(struct tbp_runs *runs, struct tbp_arena *arena, const char 
                      const char *bytes, uint64_t size_bytes) {
     struct tbp_run run = {.below = ""};
     struct tbp_str host = tbp_str_c(base_name(path));
+    struct tbp_worker_file worker;
     if (strcmp(path, "-") == 0)
         host = TBP_STR("stdin");
+    else if (tbp_worker_file_parse(&worker, base_name(path), arena))
+        host = worker.host;
     else if (!host_of(base_name(path), arena, &host))
         host = name_before_dot(base_name(path), arena);
     *add_host(&run, arena) = (struct tbp_run_file){host, bytes, path, base_name(path), size_bytes};
@@ -299,7 +337,8 @@ static int find_below(struct tbp_runs *runs, struct tbp_arena *arena, const char
     if (runs->skipped.n > n_skipped)
         return tbp_fail(err, TBP_E_NOT_FOUND, "no run in folder '%s'; for instance '%s' %s", input,
                         runs->skipped.at[n_skipped].path, runs->skipped.at[n_skipped].why);
-    return tbp_fail(err, TBP_E_NOT_FOUND, "no profile (*.xplane.pb) in folder '%s'", input);
+    return tbp_fail(err, TBP_E_NOT_FOUND,
+                    "no profile (*.xplane.pb, *.pt.trace.json) in folder '%s'", input);
 }
 
 int tbp_find_runs(struct tbp_runs *runs, struct tbp_arena *arena, const char *input,

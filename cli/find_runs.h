@@ -4,6 +4,8 @@
  *
  *   a file            one run of one host
  *   a run folder      one run; each *.xplane.pb (or .xplane.pb.gz) in it is a host
+ *   a trace folder    traces of workers (*.pt.trace.json[.gz]): one run, each worker a host; one
+ *                     more for each further span of a worker
  *   a log directory   every plugins/profile/RUN below it, at any depth; profiles of other tools
  *                     that are folders (MindSpore, Ascend) are runs, too
  *   "-"               standard input: one run of one host

@@ -6,6 +6,7 @@
 #include "convert/read/gpu_trace.h"
 #include "base/sort.h"
 #include "convert/read/step_name.h"
+#include "plugin_data/gpu_occupancy.h"
 
 #include <stdio.h>
 
@@ -124,6 +125,31 @@ static const struct tbp_gpu_device *device_of(const struct tbp_gpu_trace *g, uin
     return NULL;
 }
 
+static uint32_t narrow(uint64_t v) {
+    return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
+}
+
+/* In thousandths of a per cent; 0: not known. From compute capability 8 on the system takes one KiB
+ * of shared memory for itself in every block. */
+static uint64_t occupancy_of(const struct tbp_gpu_device *d, const struct tbp_gpu_kernel *k) {
+    const struct tbp_spool_gpu_device device = {
+        .compute_major = narrow(d->major),
+        .compute_minor = narrow(d->minor),
+        .max_threads = narrow(d->max_warps * 32),
+        .max_blocks = narrow(d->max_blocks),
+        .registers = narrow(d->registers),
+        .shared_bytes = narrow(d->shared_bytes),
+        .reserved_shared_bytes = d->major >= 8 ? 1024 : 0,
+    };
+    const struct tbp_spool_gpu_launch launch = {
+        .block = {narrow(k->block[0]), narrow(k->block[1]), narrow(k->block[2])},
+        .registers = narrow(k->registers),
+        .static_shared_bytes = narrow(k->static_shared),
+        .dynamic_shared_bytes = narrow(k->dynamic_shared),
+    };
+    return (uint64_t)(tbp_gpu_occupancy(&device, &launch).percent * 1000 + 0.5);
+}
+
 void tbp_gpu_add_work(struct tbp_gpu_trace *g, const struct tbp_trace_event *e) {
     struct tbp_trace_event of_device = *e;
     of_device.flags |= TBP_TRACE_DEVICE;
@@ -139,7 +165,7 @@ void tbp_gpu_add_kernel(struct tbp_gpu_trace *g, const struct tbp_trace_event *e
     put_number(g, " dynamic_shared:", k->dynamic_shared);
     put_dims(g, " grid:", k->grid);
     put_dims(g, " block:", k->block);
-    put_thousandths(g, " occ_pct:", d ? tbp_gpu_occupancy(d, k) : 0);
+    put_thousandths(g, " occ_pct:", d ? occupancy_of(d, k) : 0);
     add_details(g, g->kernel_details);
     tbp_gpu_add_work(g, e);
 }

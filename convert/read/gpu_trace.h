@@ -99,8 +99,4 @@ void tbp_gpu_warn(struct tbp_gpu_trace *g, struct tbp_str text);
 /* Steps, devices, warnings; then tbp_trace_finish. */
 void tbp_gpu_trace_finish(struct tbp_gpu_trace *g);
 
-/* Share of the warps of a multiprocessor that can be active at once, in thousandths of a per
- * cent; 0: not known. */
-uint64_t tbp_gpu_occupancy(const struct tbp_gpu_device *d, const struct tbp_gpu_kernel *k);
-
 #endif
