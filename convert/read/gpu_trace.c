@@ -6,7 +6,7 @@
 #include "convert/read/gpu_trace.h"
 #include "base/sort.h"
 #include "convert/read/step_name.h"
-#include "plugin_data/gpu_occupancy.h"
+#include "plugin_data/rec_occupancy.h"
 
 #include <stdio.h>
 
@@ -147,7 +147,7 @@ static uint64_t occupancy_of(const struct tbp_gpu_device *d, const struct tbp_gp
         .static_shared_bytes = narrow(k->static_shared),
         .dynamic_shared_bytes = narrow(k->dynamic_shared),
     };
-    return (uint64_t)(tbp_gpu_occupancy(&device, &launch).percent * 1000 + 0.5);
+    return (uint64_t)(tbp_rec_occupancy(&device, &launch).percent * 1000 + 0.5);
 }
 
 void tbp_gpu_add_work(struct tbp_gpu_trace *g, const struct tbp_trace_event *e) {
