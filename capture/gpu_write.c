@@ -9,7 +9,9 @@
 #include "capture/record.h"
 #include "capture/string_table.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum { MAX_NAME = 4096, MAX_LIVE = 2 << 20 };
 
@@ -24,6 +26,7 @@ void tbp_gpu_writer_release(struct tbp_gpu_writer *w) {
     tbp_strtab_release(&w->names);
     tbp_vec_release(&w->ids);
     tbp_idmap_release(&w->calls);
+    tbp_idmap_release(&w->threads);
     tbp_rec_live_release(&w->live);
     tbp_vec_release(&w->memory);
     tbp_arena_release(&w->arena);
@@ -31,6 +34,7 @@ void tbp_gpu_writer_release(struct tbp_gpu_writer *w) {
 
 void tbp_gpu_writer_again(struct tbp_gpu_writer *w) {
     w->told_devices = 0;
+    tbp_idmap_release(&w->threads);
 }
 
 /* ---- records ---- */
@@ -321,13 +325,33 @@ static bool place(struct tbp_gpu_writer *w, struct tbp_cupti_record *r) {
     return true;
 }
 
+/* What the system calls a thread, for those that record nothing else. */
+static void tell_thread(struct tbp_gpu_writer *w, int32_t tid) {
+    bool is_new;
+    char path[64], name[64];
+    struct tbp_spool_gpu base = {.tid = tid};
+    *tbp_idmap_put(&w->threads, (uint32_t)tid, &is_new) = 1;
+    if (!is_new)
+        return;
+    snprintf(path, sizeof path, "/proc/self/task/%d/comm", tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, name, sizeof name);
+    if (fd >= 0)
+        close(fd);
+    if (n > 1) /* with a new-line */
+        put(string_id(name, (size_t)n - 1), TBP_REC_GPU, TBP_GPU_THREAD, &base, sizeof base, NULL,
+            0);
+}
+
 static void put_call(struct tbp_gpu_writer *w, const struct tbp_cupti_record *r) {
     uint32_t domain = r->cupti_kind == TBP_CUPTI_RUNTIME ? TBP_GPU_API_RUNTIME : TBP_GPU_API_DRIVER;
     uint32_t name = call_id(w, domain, r->code);
     struct tbp_spool_gpu base = base_of(r);
     base.device = domain;
-    if (name)
-        put(name, TBP_REC_GPU, TBP_GPU_API, &base, sizeof base, NULL, 0);
+    if (!name)
+        return;
+    tell_thread(w, base.tid);
+    put(name, TBP_REC_GPU, TBP_GPU_API, &base, sizeof base, NULL, 0);
 }
 
 static void put_work(struct tbp_gpu_writer *w, const struct tbp_cupti_record *r) {

@@ -29,10 +29,11 @@ struct tbp_gpu_writer {
     const struct tbp_cuda *cuda;
     struct tbp_gpu_clock clock;
     struct tbp_arena arena;
-    struct tbp_strtab names; /* as CUPTI gives them … */
-    TBP_VEC(uint32_t) ids;   /* … and their numbers in the spool */
-    struct tbp_idmap calls;  /* domain and function -> number in the spool, 0: not recorded */
-    uint64_t told_devices;   /* bit n: the record of device n is written */
+    struct tbp_strtab names;  /* as CUPTI gives them … */
+    TBP_VEC(uint32_t) ids;    /* … and their numbers in the spool */
+    struct tbp_idmap threads; /* tid -> 1: its name is written */
+    struct tbp_idmap calls;   /* domain and function -> number in the spool, 0: not recorded */
+    uint64_t told_devices;    /* bit n: the record of device n is written */
     uint64_t memory_bytes[TBP_GPU_DEVICES];
     struct tbp_gpu_allocator allocators[TBP_GPU_ALLOCATORS];
     unsigned n_allocators;

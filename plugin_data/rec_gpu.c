@@ -42,6 +42,7 @@ struct finding {
     struct tbp_idmap threads; /* tid -> thread */
     struct tbp_idmap lines;   /* hash of device, context, stream -> line */
     TBP_VEC(int32_t) new_tids;
+    struct tbp_idmap names; /* tid -> string id */
 };
 
 static struct tbp_rec_span span_of(const struct finding *f, const struct tbp_spool_gpu *base,
@@ -115,6 +116,7 @@ static const size_t more_bytes[TBP_GPU_KINDS] = {
 };
 
 static void take(struct finding *f, const struct tbp_rec *r) {
+    bool is_new;
     enum tbp_gpu_kind kind = tbp_rec_gpu_kind(r);
     const struct tbp_spool_gpu *base =
         kind < TBP_GPU_KINDS ? tbp_rec_gpu_base(r, more_bytes[kind]) : NULL;
@@ -122,6 +124,8 @@ static void take(struct finding *f, const struct tbp_rec *r) {
         f->s->n_defects++;
     else if (kind == TBP_GPU_API)
         take_call(f, r, base);
+    else if (kind == TBP_GPU_THREAD)
+        *tbp_idmap_put(&f->names, (uint32_t)base->tid, &is_new) = r->at->name;
     else if (kind == TBP_GPU_ALLOC || kind == TBP_GPU_FREE)
         take_memory(f, r, base);
     else if (kind == TBP_GPU_SYNC)
@@ -154,11 +158,14 @@ static void add_threads(struct finding *f) {
     struct tbp_rec_thread *threads = TBP_NEW_N(f->g->arena, struct tbp_rec_thread, n + 1);
     if (s->n_threads)
         memcpy(threads, s->threads, s->n_threads * sizeof *threads);
-    for (size_t i = s->n_threads; i < n; i++)
-        threads[i] = (struct tbp_rec_thread){.serial = UINT32_MAX - (uint32_t)i,
-                                             .tid = f->new_tids.at[i - s->n_threads],
-                                             .pid = s->head.pid,
-                                             .name = TBP_STR_NONE};
+    for (size_t i = s->n_threads; i < n; i++) {
+        int32_t tid = f->new_tids.at[i - s->n_threads];
+        threads[i] = (struct tbp_rec_thread){
+            .serial = UINT32_MAX - (uint32_t)i,
+            .tid = tid,
+            .pid = s->head.pid,
+            .name = tbp_rec_string(s, tbp_idmap_get(&f->names, (uint32_t)tid))};
+    }
     s->threads = threads;
     s->n_threads = n;
 }
@@ -190,6 +197,7 @@ void tbp_rec_gpu_read(struct tbp_rec_gpu *g, struct tbp_recording *s, struct tbp
     add_threads(&f);
     tbp_idmap_release(&f.threads);
     tbp_idmap_release(&f.lines);
+    tbp_idmap_release(&f.names);
     tbp_vec_release(&f.new_tids);
 }
 

@@ -21,6 +21,7 @@ enum tbp_gpu_kind {
     TBP_GPU_SYNC,     /* the program waited */
     TBP_GPU_OVERHEAD, /* of the profiler */
     TBP_GPU_API,      /* a call into the driver or the runtime library */
+    TBP_GPU_THREAD,   /* name: of the thread `tid`, which made calls */
     TBP_GPU_KINDS
 };
 

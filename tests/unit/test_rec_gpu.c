@@ -128,6 +128,14 @@ Test(rec_gpu, a_thread_that_only_calls_has_a_line) {
     expect("6us +10ns \"gemm\" correlation_id=1u kernel_details");
 }
 
+Test(rec_gpu, such_a_thread_is_called_as_the_system_calls_it) {
+    spool_chunk(&m, 2, WORKER_TID, 0);
+    call(1500, 10, 1, 1234);
+    record(spool_string(&m, "autograd"), TBP_GPU_THREAD, (struct tbp_spool_gpu){.tid = 1234}, NULL,
+           0);
+    expect("line 1234 \"autograd\"\n");
+}
+
 Test(rec_gpu, the_driver_part_of_a_call_is_not_shown_twice) {
     uint32_t driver = spool_string(&m, "cuLaunchKernel");
     struct tbp_spool_gpu part = {.start_ns = 1600,
