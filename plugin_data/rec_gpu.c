@@ -16,7 +16,7 @@ void tbp_rec_gpu_release(struct tbp_rec_gpu *g) {
     tbp_vec_release(&g->memory);
     tbp_vec_release(&g->events);
     tbp_vec_release(&g->lines);
-    tbp_vec_release(&g->devices);
+    tbp_idmap_release(&g->devices);
     tbp_vec_release(&g->ordinals);
     tbp_vec_release(&g->host);
     tbp_idmap_release(&g->call_of);
@@ -87,7 +87,9 @@ static uint32_t line_of(struct finding *f, const struct tbp_spool_gpu *base) {
     bool is_new;
     uint64_t key = ((uint64_t)base->device << 48) ^ ((uint64_t)base->context << 32) ^ base->stream;
     uint32_t *slot = tbp_idmap_put(&f->lines, key, &is_new);
-    if (is_new) {
+    if (is_new && g->lines.n >= TBP_REC_GPU_MAX_LINES) {
+        *slot = (uint32_t)g->lines.n - 1;
+    } else if (is_new) {
         *slot = (uint32_t)g->lines.n;
         *tbp_vec_push(&g->lines) = (struct tbp_rec_gpu_line){
             .device = base->device, .context = base->context, .stream = base->stream};
@@ -132,8 +134,20 @@ static void take(struct finding *f, const struct tbp_rec *r) {
         take_event(f, r, base, TBP_REC_GPU_SYNC_LINE);
     else if (kind == TBP_GPU_OVERHEAD)
         take_event(f, r, base, TBP_REC_GPU_OVERHEAD_LINE);
-    else
+    else if (base->device < TBP_REC_GPU_MAX_DEVICES)
         take_event(f, r, base, line_of(f, base));
+    else
+        f->s->n_defects++;
+}
+
+static void take_device(struct finding *f, const struct tbp_rec *r) {
+    const struct tbp_spool_gpu_device *d = (const void *)(r->at + 1);
+    bool is_new;
+    if ((size_t)r->extra * TBP_SPOOL_SLOT_BYTES < sizeof *d ||
+        d->ordinal >= TBP_REC_GPU_MAX_DEVICES)
+        f->s->n_defects++;
+    else
+        *tbp_idmap_put(&f->g->devices, d->ordinal, &is_new) = r->slot;
 }
 
 static void take_any(struct finding *f, const struct tbp_rec *r) {
@@ -142,8 +156,7 @@ static void take_any(struct finding *f, const struct tbp_rec *r) {
     if (r->kind == TBP_REC_GPU) {
         take(f, r);
     } else if (r->kind == TBP_REC_GPU_DEVICE) {
-        if ((size_t)r->extra * TBP_SPOOL_SLOT_BYTES >= sizeof(struct tbp_spool_gpu_device))
-            *tbp_vec_push(&f->g->devices) = r->slot;
+        take_device(f, r);
     } else if (what < TBP_GPU_LOSSES && tbp_rec_value(f->s, r, &n)) {
         f->g->n_losses[what] += n.value;
     }

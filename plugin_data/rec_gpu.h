@@ -34,6 +34,8 @@ struct tbp_rec_gpu_line { /* a stream; or one of the two of the host */
     uint32_t device, context, stream;
     size_t first, n; /* of the events */
 };
+/* No sound spool comes near; further streams are taken together, further devices left out. */
+enum { TBP_REC_GPU_MAX_LINES = 4096, TBP_REC_GPU_MAX_DEVICES = 1024 };
 enum { TBP_REC_GPU_SYNC_LINE, TBP_REC_GPU_OVERHEAD_LINE, TBP_REC_GPU_HOST_LINES };
 
 struct tbp_rec_gpu {
@@ -43,7 +45,7 @@ struct tbp_rec_gpu {
     TBP_VEC(struct tbp_rec_gpu_call) memory;  /* allocations and frees */
     TBP_VEC(struct tbp_rec_gpu_event) events; /* the rest */
     TBP_VEC(struct tbp_rec_gpu_line) lines;   /* the host's first */
-    TBP_VEC(uint32_t) devices;                /* slots of their records */
+    struct tbp_idmap devices;                 /* ordinal -> slot of the last record of it */
     TBP_VEC(uint32_t) ordinals;               /* of devices that did something, ascending */
     TBP_VEC(struct tbp_rec_span) host;        /* calls and memory by thread and time … */
     size_t *host_first;                       /* … from here on, by thread; one more at the end */

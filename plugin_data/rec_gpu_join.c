@@ -20,7 +20,7 @@ struct joining {
 
 static struct tbp_str path_of(const struct joining *j, char *path) {
     size_t n = 0;
-    for (size_t i = 0; i < j->annotations.n; i++) {
+    for (size_t i = 0; i < j->annotations.n && n < MAX_PATH; i++) {
         struct tbp_str s = j->annotations.at[i];
         size_t room = MAX_PATH - n - (i > 0 && n < MAX_PATH);
         if (i > 0 && n < MAX_PATH)

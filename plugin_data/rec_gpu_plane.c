@@ -220,18 +220,14 @@ static void put_line(struct writing *w, size_t line) {
 
 /* ---- planes ---- */
 
-/* The last record of the device counts. */
 static void find_device(struct writing *w) {
     const struct tbp_rec_gpu *g = w->p->gpu;
-    for (size_t i = g->devices.n; i-- > 0;) {
-        struct tbp_rec r = tbp_rec_at(g->recording, g->devices.at[i]);
-        const struct tbp_spool_gpu_device *d = (const void *)(r.at + 1);
-        if (d->ordinal != w->ordinal)
-            continue;
-        w->device = d;
-        w->device_name = tbp_rec_name(g->recording, &r);
+    uint32_t slot = tbp_idmap_get(&g->devices, w->ordinal);
+    if (slot == TBP_MAP_NONE)
         return;
-    }
+    struct tbp_rec r = tbp_rec_at(g->recording, slot);
+    w->device = (const void *)(r.at + 1);
+    w->device_name = tbp_rec_name(g->recording, &r);
 }
 
 static void put_device(struct writing *w) {

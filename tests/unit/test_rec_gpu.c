@@ -219,9 +219,11 @@ Test(rec_gpu, hostile_records_are_counted) {
     spool_record(&m, 900000, TBP_REC_GPU_LOSS, 0, 77, 0);
     launch(UINT32_MAX - 1, 6000, UINT64_MAX, 1);
     record(other, TBP_GPU_MEMCPY,
-           (struct tbp_spool_gpu){.start_ns = INT64_MAX - MONOTONIC, .device = UINT32_MAX},
+           (struct tbp_spool_gpu){.start_ns = INT64_MAX - MONOTONIC, .device = 1023},
            &(struct tbp_spool_gpu_copy){.source = 200, .target = 201}, 16);
-    expect("plane 4294967295 \"/device:GPU:4294967295\"");
+    record(other, TBP_GPU_MEMCPY, (struct tbp_spool_gpu){.device = 1024},
+           &(struct tbp_spool_gpu_copy){0}, 16);
+    expect("plane 1023 \"/device:GPU:1023\"");
     expect("memcpy_details=@\"kind_src:unknown kind_dst:unknown size:0 dest:0 async:0\"");
-    expect("warning \"tbprof: 4 places in the spool make no sense and were left out\"");
+    expect("warning \"tbprof: 6 places in the spool make no sense and were left out\"");
 }
