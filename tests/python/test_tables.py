@@ -51,7 +51,7 @@ class Tables(recorded.Case):
             self.add(("this", 0, 6))
             other.join()
         events = _tables.nest(_tables.read(self.run_of()).events)
-        self.assertEqual([(event.name, event.parent) for event in events], [("this", None), ("other", None)])
+        self.assertEqual({event.name: event.parent for event in events}, {"this": None, "other": None})
         self.assertEqual(len({event.thread for event in events}), 2)
 
     def test_arguments_counters_instants_and_times(self):

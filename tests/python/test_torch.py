@@ -292,6 +292,30 @@ class Results(recorded.Case):
         self.assertEqual([e.name for e in tbprof.torch.EventList.of_run(self.run_of())], ["mine"])
 
 
+class Annotations(unittest.TestCase):
+    """Where a torch that is imported later finds the collector of its ITT annotations."""
+
+    def told(self, script="", **environment):
+        script += "\nimport os, tbprof.torch\nprint(*map(os.environ.get, ('INTEL_LIBITTNOTIFY64', 'INTEL_ITTNOTIFY_GROUPS')))"
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("INTEL_")}
+        result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True,
+                                env={**clean, **environment})
+        return result.stdout.split()
+
+    def test_it_is_the_library_that_records(self):
+        path, groups = self.told()
+        self.assertTrue(os.path.basename(path).startswith("libtbprof.so"), path)
+        self.assertTrue(os.path.isfile(path), path)
+        self.assertEqual(groups, "all")
+
+    def test_another_collector_stays(self):
+        self.assertEqual(self.told(INTEL_LIBITTNOTIFY64="/other.so"), ["/other.so", "None"])
+
+    def test_nothing_is_told_to_a_torch_that_is_there(self):
+        self.assertEqual(self.told("import sys, types\nsys.modules['torch'] = types.ModuleType('torch')"),
+                         ["None", "None"])
+
+
 @unittest.skipUnless(os.path.isdir(RECORDINGS), "needs recordings of PyTorch")
 class Recorded(unittest.TestCase):
     """Averages that torch 2.13 recorded, in our table: its own text, character by character."""
