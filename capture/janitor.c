@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { STOCK_STEP = 16 }; /* chunks made present at a time: 1 MiB */
+enum { STOCK_STEP = 4 }; /* chunks made present between looks at what else there is to do */
 #define SECOND_NS      INT64_C(1000000000)
 #define MILLISECOND_NS INT64_C(1000000)
 
@@ -94,8 +94,9 @@ static void *run(void *argument) {
                             .statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)};
     while (!__atomic_load_n(&janitor.must_end, __ATOMIC_ACQUIRE)) {
         uint32_t word = __atomic_load_n(&janitor.word, __ATOMIC_ACQUIRE);
-        while (tbp_spool_stock(session->spool, STOCK_STEP))
-            ;
+        while (!__atomic_load_n(&janitor.must_end, __ATOMIC_ACQUIRE) &&
+               tbp_spool_stock(session->spool, STOCK_STEP))
+            continue;
         now = tbp_clock_ns(CLOCK_MONOTONIC);
         int64_t next = work(session, &agenda, now);
         if (now >= session->end_at_ns && tbp_session_expire())

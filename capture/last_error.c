@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Not thread-local variables: the library's few of those are in static TLS, of which a process that
  * loads it late (Python) has little left. */
@@ -27,8 +28,12 @@ struct tbp_thread_texts *tbp_thread_texts(void) {
     if (mine)
         return mine;
     mine = texts.has_key ? calloc(1, sizeof *mine) : NULL;
-    if (mine && pthread_setspecific(texts.key, mine) == 0)
+    if (mine && pthread_setspecific(texts.key, mine) == 0) {
+        /* what was said while there was no memory is asked for when there is some again */
+        memcpy(mine, &texts.spare, sizeof *mine);
+        texts.spare.error[0] = texts.spare.run[0] = 0;
         return mine;
+    }
     free(mine);
     return &texts.spare;
 }

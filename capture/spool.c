@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define NO_CHUNK      UINT32_MAX
 #define CHUNKS_OFFSET 131072u               /* header and anchors, on a border of chunks */
-#define EXTENT_BYTES  (UINT64_C(16) << 20)  /* the file grows by this */
+#define EXTENT_BYTES  (UINT64_C(16) << 20)  /* the file grows by what it has, at most by this … */
+#define LITTLE_BYTES  (UINT64_C(1) << 20)   /* … and at least by this, or if somebody waits */
 #define MOST_BYTES    (UINT64_C(256) << 30) /* addresses reserved where there is no bound */
 enum { FIRST_STOCK = 16, MIN_STOCK = 32, MAX_STOCK = 1024, FOR_STRINGS = 256 };
 enum { RING_KEEPS = 8 }; /* a share of all chunks */
@@ -125,15 +127,20 @@ static uint32_t missing(struct tbp_spool *spool, uint32_t n, uint64_t *end) {
     return n;
 }
 
+/* Short sessions take little disk, long ones seldom more. */
+static bool grow_ahead(struct tbp_spool *spool, uint64_t end) {
+    uint64_t more = end < LITTLE_BYTES ? LITTLE_BYTES : end < EXTENT_BYTES ? end : EXTENT_BYTES;
+    uint64_t ahead = end + more / 2, most = spool->reserved_bytes;
+    return grow(spool, ahead < most ? ahead : most, more);
+}
+
 bool tbp_spool_stock(struct tbp_spool *spool, uint32_t n) {
     uint32_t first;
     uint64_t end;
     n = missing(spool, n, &end);
     if (n == 0)
         return false;
-    uint64_t ahead = end + EXTENT_BYTES / 2, most = spool->reserved_bytes;
-    ahead = ahead < most ? ahead : most;
-    if (!grow(spool, ahead, EXTENT_BYTES) && !grow(spool, end, TBP_SPOOL_CHUNK_BYTES))
+    if (!grow_ahead(spool, end) && !grow(spool, end, TBP_SPOOL_CHUNK_BYTES))
         disk_is_full(spool);
     pthread_mutex_lock(&spool->lock);
     n = begin_chunks(spool, n, spool->max_chunks, &first);
@@ -228,7 +235,7 @@ static enum source obtain_chunk(struct tbp_spool *spool, bool is_strings, uint32
                              spool->n_begun < spool->max_chunks,
                          __ATOMIC_RELAXED);
         pthread_mutex_unlock(&spool->lock);
-        if (source == NOT_BACKED && !grow(spool, end, EXTENT_BYTES / 16))
+        if (source == NOT_BACKED && !grow(spool, end, LITTLE_BYTES))
             disk_is_full(spool);
     } while (source == NOT_BACKED);
     return source;
@@ -322,10 +329,14 @@ void tbp_spool_attach(struct tbp_spool *spool) {
 }
 
 /* Addresses for the spool: of the file if there is one. A bound beyond what the system gives is
- * halved until it fits. */
+ * halved until it fits; where addresses are limited most of them are the program's. */
 static bool reserve(struct tbp_spool *spool, uint64_t bytes) {
     int flags = MAP_NORESERVE | (spool->fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
-    for (; bytes > EXTENT_BYTES / 16; bytes /= 2) {
+    struct rlimit most;
+    if (getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY)
+        while (bytes > most.rlim_cur / 4)
+            bytes /= 2;
+    for (; bytes > LITTLE_BYTES; bytes /= 2) {
         spool->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, spool->fd, 0);
         if (spool->base != MAP_FAILED) {
             spool->reserved_bytes = bytes;
@@ -353,7 +364,7 @@ static int map(struct tbp_spool *spool, uint64_t bytes, struct tbp_error *err) {
         spool->next = NULL;
         return tbp_fail_errno(err, TBP_E_MEMORY, "reserving %zu bytes", spool->list_bytes);
     }
-    if (!grow(spool, end_of(MIN_STOCK), EXTENT_BYTES))
+    if (!grow(spool, end_of(FIRST_STOCK), LITTLE_BYTES))
         return tbp_fail_errno(err, TBP_E_IO, "no space for spool '%s'", spool->path);
     spool->header = (struct tbp_spool_header *)spool->base;
     populate(spool->base, CHUNKS_OFFSET);

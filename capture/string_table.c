@@ -17,7 +17,8 @@ enum {
     KEY_PROBES = 16,
     PART_BYTES = TBP_SPOOL_MAX_NAME, /* of a text in one record */
 };
-#define TEXT_BYTES (UINT64_C(1) << 30) /* addresses for texts */
+#define TEXT_BYTES     (UINT64_C(1) << 30) /* addresses for texts … */
+#define MIN_TEXT_BYTES (UINT64_C(1) << 20) /* … or fewer, where there are not so many */
 
 struct key {
     const char *address; /* atomic; set after id */
@@ -27,7 +28,7 @@ struct key {
 static struct {
     pthread_mutex_t lock;
     char *texts;
-    uint64_t n_bytes;
+    uint64_t n_bytes, max_bytes;
     struct tbp_str *strings; /* by number */
     uint32_t *slots;         /* number, 0: free */
     uint32_t n;              /* numbers given: 1 … n */
@@ -44,8 +45,10 @@ static void *reserve(uint64_t bytes) {
 }
 
 static bool is_ready(void) {
-    if (!table.texts)
-        table.texts = reserve(TEXT_BYTES);
+    for (uint64_t n = TEXT_BYTES; !table.texts && n >= MIN_TEXT_BYTES; n /= 8) {
+        table.max_bytes = n;
+        table.texts = reserve(n);
+    }
     if (!table.strings)
         table.strings = reserve((MAX_STRINGS + 1) * sizeof *table.strings);
     if (!table.slots)
@@ -112,7 +115,7 @@ static uint32_t intern(struct tbp_str s) {
     uint32_t *slot = find(s);
     if (*slot)
         return *slot;
-    if (table.n == MAX_STRINGS || table.n_bytes + s.n + 1 > TEXT_BYTES)
+    if (table.n == MAX_STRINGS || table.n_bytes + s.n + 1 > table.max_bytes)
         return 0;
     if (table.spool && !write_string(table.n + 1, s))
         return 0;

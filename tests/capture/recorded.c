@@ -8,7 +8,7 @@
  *     recorded LOGDIR REFERENCE THREADS ENDING
  *
  * ENDING: forever (until killed), segv, abort, exit, stop, fork, snapshots (all the while, then
- * stop).
+ * stop), memory and memory_abort (there is none left when it stops, or aborts).
  */
 #include "capture/tbprof.h"
 
@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,7 +79,20 @@ static void take_snapshots(const struct work *works, int n) {
     }
 }
 
+/* Until nothing can be had any more: neither from the heap nor from the system. */
+static void use_up_memory(void) {
+    struct rlimit none = {1, 1};
+    setrlimit(RLIMIT_AS, &none);
+    for (size_t size = 1 << 20; size >= 16; size /= 2)
+        for (char *p; (p = malloc(size));)
+            memset(p, 1, size);
+}
+
 static void end(const char *how) {
+    if (strncmp(how, "memory", 6) == 0)
+        use_up_memory();
+    if (strcmp(how, "memory_abort") == 0)
+        abort();
     if (strcmp(how, "segv") == 0)
         *(volatile int *)0 = 1;
     if (strcmp(how, "abort") == 0)

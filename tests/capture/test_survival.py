@@ -122,6 +122,34 @@ class Survival(unittest.TestCase):
             self.tearDown()
             self.setUp()
 
+    @unittest.skipIf(SANITIZED, "sanitizers need all addresses there are")
+    def test_memory_that_is_used_up(self):
+        """A stop either saves or says how to; what dies of it is recovered."""
+        code, _, err = self.run_to_end("memory")
+        self.assertIn(code, (0, 4), err)
+        if code == 4:
+            self.assertIn("tbprof recover", err)
+            self.assertEqual([s["state"] for s in self.recover()[1]], ["recovered"])
+        self.check(self.only_profile(), self.reference())
+        self.tearDown()
+        self.setUp()
+        self.assertEqual(self.run_to_end("memory_abort")[0], -signal.SIGABRT)
+        self.assertEqual([s["state"] for s in self.recover()[1]], ["recovered"])
+        self.check(self.only_profile(), self.reference())
+
+    @unittest.skipIf(SANITIZED, "sanitizers need all addresses there are")
+    def test_few_addresses(self):
+        """The spool leaves most of them to the program."""
+        for kib in (400000, 150000):
+            with self.subTest(kib=kib):
+                p = subprocess.run(["sh", "-c", f'ulimit -v {kib}; exec "$@"', "sh", RECORDED, self.logdir,
+                                    self.path("reference"), str(THREADS), "stop"], capture_output=True, text=True,
+                                   env=dict(os.environ, TBPROF_SPOOL_DIR=self.spools), timeout=60)
+                self.assertEqual((p.returncode, p.stderr), (0, ""))
+                self.check(self.only_profile(), self.reference())
+            self.tearDown()
+            self.setUp()
+
     def test_a_stop_leaves_a_run_and_no_spool(self):
         code, out, err = self.run_to_end("stop")
         self.assertEqual(code, 0, err)
