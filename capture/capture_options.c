@@ -56,6 +56,7 @@ static const struct option options[] = {
     {"gpu_flush_ms", INT, AT(gpu_flush_ms), 1, 3600000, 1000, NULL},
     {"gpu_buffer_bytes", BYTES, AT(gpu_buffer_bytes), 4096, INT64_C(1) << 30, INT64_C(1) << 20,
      NULL},
+    {"max_events", U64, AT(max_events), 0, INT64_MAX, 0, NULL},
     {"gpu_kinds", GPU_KINDS, AT(gpu_kinds), 0, 0, 0, NULL},
 };
 enum { N_OPTIONS = sizeof options / sizeof *options };

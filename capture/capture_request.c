@@ -202,6 +202,8 @@ bool tbp_capture_request_read(struct tbp_capture_request *out, struct tbp_arena 
     *out = (struct tbp_capture_request){.repository_root = message->repository_root,
                                         .emit_xspace = message->emit_xspace};
     first_options(&out->options, ops);
+    if (message->max_events) /* else as the environment says */
+        out->options.max_events = message->max_events;
     if (!read_times(&r, message, needs_duration) ||
         !read_name(&r, &out->session_id, message->session_id, "session_id") ||
         !read_name(&r, &out->host_name, message->host_name, "host_name"))

@@ -32,6 +32,7 @@ static int open_collect(struct tbp_collect **c, const struct tbp_run_request *re
         .size_bytes = request->spool.size_bytes,
         .carry = (struct tbp_collect_carry *)request->carry,
         .until_realtime_ns = request->until_realtime_ns,
+        .max_events = request->max_events,
         .warning = request->warning,
     };
     return tbp_collect_open(c, &what, err);

@@ -30,6 +30,7 @@ struct tbp_run_request {
     const char *logdir, *run;    /* NULL: what the spool's header says */
     const char *host_suffix;     /* "_<rank>" or "": several processes of one host in one run */
     int64_t until_realtime_ns;   /* later records are left for later; INT64_MAX: all there are */
+    uint64_t max_events;         /* advice (plugin_data/collect.h); 0: none */
     const char *warning;         /* one more sentence for the reader of the profile, or NULL */
 };
 struct tbp_run_result {

@@ -202,6 +202,7 @@ static struct tbp_run_request request_of(const struct tbp_session *s, const char
         .run = run,
         .host_suffix = "",
         .until_realtime_ns = INT64_MAX,
+        .max_events = s->options.max_events,
     };
 }
 

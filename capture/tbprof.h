@@ -104,6 +104,7 @@ typedef struct tbprof_options {
     int gpu_flush_ms;              /* 1000: how often what a GPU did is fetched */
     uint64_t gpu_buffer_bytes;     /* 1 MiB: one buffer of those */
     const char *gpu_kinds; /* NULL: "kernel,memcpy,memset,api,sync,memory,overhead"; also "graph" */
+    uint64_t max_events; /* 0: any number; beyond it scopes above level 2 are left out of the run */
 } tbprof_options;
 
 /* Defaults, then the environment (TBPROF_<FIELD IN CAPITALS>, and TBPROF_CONFIG=FILE.yaml). */
@@ -320,6 +321,10 @@ typedef struct tbprof_server tbprof_server;
 TBPROF_API tbprof_status tbprof_server_start(int port, const tbprof_server_options *options,
                                              tbprof_server **server);
 TBPROF_API int tbprof_server_port(const tbprof_server *server);
+/* How captures get Python calls: called with the level after a session with python_tracer_level has
+ * started, and with 0 before it is collected, from a thread of the server. NULL: no Python. */
+typedef void tbprof_python_tracer(int level);
+TBPROF_API void tbprof_server_python_tracer(tbprof_python_tracer *tracer);
 /* Ends captures that run; NULL is fine. */
 TBPROF_API void tbprof_server_stop(tbprof_server *server);
 

@@ -299,6 +299,21 @@ static void read_all(struct tbp_collect *c) {
     c->emit.max_start_ps = INT64_MAX;
 }
 
+/* What a client asked for is advice: scopes that say least go, the others stay and are told. */
+static void trim_levels(struct tbp_collect *c) {
+    enum { KEPT_LEVEL = 2 };
+    const uint64_t *n_by_level = c->recording.n_by_level;
+    uint64_t n = 0, most = c->request.max_events;
+    for (unsigned level = 0; level <= MAX_LEVEL; level++)
+        n += n_by_level[level];
+    for (unsigned level = MAX_LEVEL; most && n > most && level > KEPT_LEVEL; level--) {
+        n -= n_by_level[level];
+        c->is_trimmed |= n_by_level[level] > 0;
+        c->emit.max_level = level - 1;
+    }
+    c->n_beyond = most && n > most ? n - most : 0;
+}
+
 int tbp_collect_open(struct tbp_collect **out, const struct tbp_collect_request *request,
                      struct tbp_error *err) {
     struct tbp_arena arena;
@@ -314,6 +329,7 @@ int tbp_collect_open(struct tbp_collect **out, const struct tbp_collect_request 
         return status;
     }
     read_all(c);
+    trim_levels(c);
     *out = c;
     return TBP_OK;
 }

@@ -27,7 +27,8 @@ struct tbp_collect_request {
     uint64_t size_bytes;
     struct tbp_collect_carry *carry; /* NULL: all of the spool, in one profile */
     int64_t until_realtime_ns;       /* later records are left out; INT64_MAX: none are */
-    const char *warning;             /* one more sentence for the reader, or NULL; must stay */
+    uint64_t max_events; /* 0: any number; scopes of levels above 2 are left out beyond it */
+    const char *warning; /* one more sentence for the reader, or NULL; must stay */
 };
 struct tbp_collect_result {
     uint64_t n_records, n_events, n_defects, size_bytes;

@@ -42,6 +42,8 @@ struct tbp_collect {
     struct tbp_rec_names names;
     struct tbp_rec_stats stats;
     struct tbp_rec_emit emit;
+    uint64_t n_beyond;              /* scopes that are more than max_events all the same */
+    bool is_trimmed;                /* for max_events */
     struct tbp_collect_carry *next; /* what comes after this profile */
     TBP_VEC(uint32_t) texts;        /* slots of METADATA and WARNING, in order of time */
     TBP_VEC(struct tbp_collect_line) lines;

@@ -81,10 +81,11 @@ static void say_losses(const struct tbp_collect *c, struct tbp_xspace_out *o) {
               "allocations were alive at once beyond the first 2 million: the sizes of their frees "
               "are not known");
     if (e->n_above_level)
-        say(o,
-            "tbprof: %" PRIu64 " scopes above level %u were left out to keep the profile below "
-            "2 GiB",
-            e->n_above_level, e->max_level);
+        say(o, "tbprof: %" PRIu64 " scopes above level %u were left out to keep the profile %s",
+            e->n_above_level, e->max_level, c->is_trimmed ? "near max_events" : "below 2 GiB");
+    if (c->n_beyond)
+        say(o, "tbprof: the profile holds %" PRIu64 " scopes more than max_events asks for",
+            c->n_beyond);
     say_count(o, e->n_too_late, "of the last events were left out to keep the profile below 2 GiB");
 }
 
@@ -128,6 +129,8 @@ void tbp_collect_warnings(const struct tbp_collect *c, struct tbp_xspace_out *o)
     size_t n = 0;
     if (c->request.warning)
         tbp_xspace_warning(o, tbp_str_c(c->request.warning));
+    if (!c->next && tbp_collect_is_empty(c))
+        say(o, "tbprof: nothing was recorded in this session");
     say_drops(c, o);
     say_losses(c, o);
     say_gpu_losses(c, o);

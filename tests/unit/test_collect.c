@@ -324,11 +324,9 @@ Test(collect, the_environment_tells_times_options_and_metadata) {
 
 /* ---- snapshots ---- */
 
-static const char *snapshot(struct tbp_collect_carry *carry, int64_t until_ns) {
-    struct tbp_collect_request request = {.data = m.data,
-                                          .size_bytes = m.size_bytes,
-                                          .carry = carry,
-                                          .until_realtime_ns = SPOOL_START_NS + until_ns};
+static const char *collected(struct tbp_collect_request request) {
+    request.data = m.data;
+    request.size_bytes = m.size_bytes;
     struct tbp_collect_result result;
     struct tbp_sink_memory sink;
     struct tbp_collect *c;
@@ -342,6 +340,43 @@ static const char *snapshot(struct tbp_collect_carry *carry, int64_t until_ns) {
     tbp_wire_put_raw(&text, "", 1);
     tbp_sink_memory_release(&sink);
     return (const char *)text.at;
+}
+
+static const char *snapshot(struct tbp_collect_carry *carry, int64_t until_ns) {
+    return collected((struct tbp_collect_request){.carry = carry,
+                                                  .until_realtime_ns = SPOOL_START_NS + until_ns});
+}
+
+static bool holds(const char *profile_text, const char *part) {
+    return strstr(profile_text, part) != NULL;
+}
+
+/* Two scopes of each of the levels 1 to 4. */
+Test(collect, beyond_max_events_only_the_highest_levels_go) {
+    uint64_t ticks = 1000;
+    char name[] = "level 1";
+    for (m.level = 1; m.level <= 4; m.level++, name[6]++)
+        for (int i = 0; i < 2; i++, ticks += 1000) {
+            spool_begin(&m, ticks, spool_string(&m, name));
+            spool_end(&m, ticks + 500, 1);
+        }
+    struct tbp_collect_request request = {.until_realtime_ns = INT64_MAX, .max_events = 8};
+    cr_assert(holds(collected(request), "+500ns \"level 4\"") &&
+              !holds((char *)text.at, "warning"));
+    request.max_events = 7;
+    cr_assert(holds(collected(request), "+500ns \"level 3\"") &&
+              !holds((char *)text.at, "+500ns \"level 4\""));
+    cr_assert(holds((char *)text.at, "2 scopes above level 3 were left out to keep the profile "
+                                     "near max_events"));
+    request.max_events = 1; /* what says most stays */
+    cr_assert(holds(collected(request), "+500ns \"level 2\"") &&
+              !holds((char *)text.at, "+500ns \"level 3\""));
+    cr_assert(holds((char *)text.at, "holds 3 scopes more than max_events asks for"));
+}
+
+Test(collect, a_session_without_records_says_so) {
+    cr_assert(holds(collected((struct tbp_collect_request){.until_realtime_ns = INT64_MAX}),
+                    "nothing was recorded in this session"));
 }
 
 Test(collect, snapshots_split_what_is_open_and_repeat_nothing) {
