@@ -21,6 +21,7 @@ struct tbp_capture_worker {
     void *ctx;
     pthread_t thread;
     bool is_running, stops, is_continuous;
+    bool traces_python; /* the session that runs; of the worker alone */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     uint64_t last_order;
@@ -73,7 +74,17 @@ static bool start_session(struct tbp_capture_worker *w, struct tbp_capture_job *
     w->generation = w->ops->generation();
     if (job->request.warning)
         w->ops->warn(job->request.warning);
+    w->traces_python = job->request.options.python_tracer_level > 0 && w->ops->trace_python;
+    if (w->traces_python)
+        w->ops->trace_python(job->request.options.python_tracer_level);
     return true;
+}
+
+/* Before records are taken: what the tracer has to say goes to the profile. */
+static void stop_python(struct tbp_capture_worker *w) {
+    if (w->traces_python)
+        w->ops->trace_python(0);
+    w->traces_python = false;
 }
 
 static void look_into(struct tbp_capture_job *job) {
@@ -98,6 +109,7 @@ static bool collect(struct tbp_capture_worker *w, struct tbp_capture_job *job) {
 }
 
 static void stop_session(struct tbp_capture_worker *w) {
+    stop_python(w);
     if (w->ops->generation() == w->generation)
         w->ops->stop(0);
 }
@@ -119,6 +131,7 @@ static bool record(struct tbp_capture_worker *w, struct tbp_capture_job *job) {
         w->ops->warn(late);
     }
     wait_until(w, job, started_ns + (int64_t)job->request.duration_ms * 1000000);
+    stop_python(w);
     if (w->ops->generation() == w->generation)
         w->ops->pause();
     job->recorded_ms = (uint64_t)(tbp_monotonic_ns() - started_ns) / 1000000;

@@ -38,6 +38,21 @@ static uint32_t generation(void) {
     return tbp_state_generation(tbp_state_load());
 }
 
+static tbprof_python_tracer *python_tracer; /* atomic */
+
+void tbprof_server_python_tracer(tbprof_python_tracer *tracer) {
+    __atomic_store_n(&python_tracer, tracer, __ATOMIC_RELEASE);
+}
+
+static void trace_python(int level) {
+    tbprof_python_tracer *tracer = __atomic_load_n(&python_tracer, __ATOMIC_ACQUIRE);
+    if (tracer)
+        tracer(level);
+    else if (level)
+        tbprof_warn(
+            "Python calls were asked for but not recorded: the program is none of Python's");
+}
+
 static const struct tbp_session_ops session_ops = {
     .options_init = tbprof_options_init,
     .options_set = tbprof_options_set,
@@ -50,6 +65,7 @@ static const struct tbp_session_ops session_ops = {
     .warn = tbprof_warn,
     .last_error = tbprof_last_error,
     .generation = generation,
+    .trace_python = trace_python,
 };
 
 /* ---- fork ---- */

@@ -20,7 +20,8 @@ struct tbp_session_ops {
     tbprof_status (*stats)(tbprof_counts *counts);
     void (*warn)(const char *text);
     const char *(*last_error)(void);
-    uint32_t (*generation)(void); /* another one for each session */
+    uint32_t (*generation)(void);    /* another one for each session */
+    void (*trace_python)(int level); /* 0: off; NULL: there is no Python */
 };
 
 #endif

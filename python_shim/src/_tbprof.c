@@ -15,6 +15,7 @@ static int add_parts(PyObject *module) {
     }
     if (tbp_py_trace_add(module))
         return -1;
+    tbp_py_server_init();
     return PyModule_AddStringConstant(module, "version", tbprof_version());
 }
 

@@ -6,6 +6,26 @@
 
 static tbprof_server *server; /* of start_server; NULL: none */
 
+/* Called from a thread of a server. What goes wrong is told in the profile. */
+static void trace_python(int level) {
+    if (!Py_IsInitialized())
+        return;
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *core = PyImport_ImportModule("tbprof._core");
+    PyObject *done = core ? PyObject_CallMethod(core, "trace_in_capture", "i", level) : NULL;
+    if (!done) {
+        PyErr_Clear();
+        tbprof_warn("Python functions were not traced: the tracer did not start");
+    }
+    Py_XDECREF(done);
+    Py_XDECREF(core);
+    PyGILState_Release(state);
+}
+
+void tbp_py_server_init(void) {
+    tbprof_server_python_tracer(trace_python);
+}
+
 /* server_start(port, bind, token, allow_python_tracer, mode, allow_root, allow_peers,
  * max_duration_ms, allow_remote_workers) -> port; None, 0 and mode -1: as the environment says */
 static PyObject *server_start(PyObject *self, PyObject *args) {

@@ -62,6 +62,11 @@ extern PyMethodDef tbp_py_annotation_methods[], tbp_py_session_methods[], tbp_py
 /* Raises what tbprof.errors makes of the status and the runtime's text; NULL. */
 PyObject *tbp_py_refuse(tbprof_status status);
 
+/* ---- py_server.c ---- */
+
+/* Lets captures by a server start the function tracer. */
+void tbp_py_server_init(void);
+
 /* ---- py_tracer.c, for py_profile.c ---- */
 
 /* Opens and closes the scope of a code object or C function on this thread. enter: 0 if functions

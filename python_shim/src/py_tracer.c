@@ -11,6 +11,9 @@
  */
 #include "python_shim/src/py_shared.h"
 
+#include <pthread.h>
+#include <sys/mman.h>
+
 enum {
     DEPTH_MAX = 512,
     ENTRIES_MAX = 65536, /* functions: later ones are not recorded, and counted */
@@ -42,7 +45,24 @@ struct calls {
         tbprof_scope scope;
     } at[DEPTH_MAX];
 };
-static __thread struct calls calls_of_thread;
+/* A plain load, unlike larger things of a thread in a library that is loaded late. */
+static __thread struct calls *calls_of_thread __attribute__((tls_model("initial-exec")));
+static pthread_key_t calls_key;
+
+static void unmap_calls(void *calls) {
+    calls_of_thread = NULL;
+    munmap(calls, sizeof(struct calls));
+}
+
+/* Its first call in this thread; NULL: no memory. */
+static struct calls *map_calls(void) {
+    void *p = mmap(NULL, sizeof(struct calls), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                   -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    pthread_setspecific(calls_key, p);
+    return calls_of_thread = p;
+}
 
 int tbp_py_tracer_level(void) {
     return tracer.level;
@@ -153,7 +173,9 @@ static inline struct entry *entry_of(const void *key, PyObject *object, int is_c
 /* ---- open calls ---- */
 
 static inline void push(const struct entry *e) {
-    struct calls *calls = &calls_of_thread;
+    struct calls *calls = calls_of_thread ? calls_of_thread : map_calls();
+    if (!calls)
+        return;
     if (__builtin_expect(calls->session != tracer.session, 0)) {
         calls->session = tracer.session;
         calls->depth = calls->n_over = 0;
@@ -169,9 +191,9 @@ static inline void push(const struct entry *e) {
 
 /* Closes the call if it is the innermost one, as nearly always; 0: look closer. */
 static inline int pop_innermost(const void *key) {
-    struct calls *calls = &calls_of_thread;
-    unsigned i = calls->depth;
-    if (calls->session != tracer.session || calls->n_over || !i || calls->at[i - 1].key != key)
+    struct calls *calls = calls_of_thread;
+    unsigned i = calls ? calls->depth : 0;
+    if (!i || calls->session != tracer.session || calls->n_over || calls->at[i - 1].key != key)
         return 0;
     calls->depth = i - 1;
     tbprof_scope_end(calls->at[i - 1].scope);
@@ -180,8 +202,8 @@ static inline int pop_innermost(const void *key) {
 
 /* Calls that began before the tracer did are not there: nothing to close. */
 static void pop(const void *key) {
-    struct calls *calls = &calls_of_thread;
-    if (pop_innermost(key) || calls->session != tracer.session)
+    struct calls *calls = calls_of_thread;
+    if (!calls || pop_innermost(key) || calls->session != tracer.session)
         return;
     if (calls->n_over) {
         calls->n_over--;
@@ -311,7 +333,7 @@ static PyObject *tracer_start(PyObject *self, PyObject *args) {
         return NULL;
     if (!PyTuple_Check(exclude))
         return PyErr_Format(PyExc_TypeError, "exclude must be a tuple");
-    if (!tracer.at)
+    if (!tracer.at && pthread_key_create(&calls_key, unmap_calls) == 0)
         tracer.at = PyMem_Calloc(SLOTS, sizeof *tracer.at);
     if (!tracer.at)
         return PyErr_NoMemory();

@@ -83,6 +83,15 @@ def start(logdir, options=None, *, exclude=(), **more):
     _call_hooks(0)
 
 
+def trace_in_capture(level):
+    """The function tracer in a session that a client of the server began; 0: off again. Called by the server."""
+    from tbprof import _python_tracer
+    if level:
+        _python_tracer.start(level, ())
+    else:
+        _python_tracer.stop()
+
+
 def stop(save=True):
     """Ends the session and writes its run; raises UnavailableError if there is none."""
     if is_active(1):

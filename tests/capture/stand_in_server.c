@@ -119,7 +119,7 @@ static uint32_t generation(void) {
 
 static const struct tbp_session_ops ops = {options_init, options_set, start,      pause_session,
                                            stop,         collect,     bytes_free, stats,
-                                           warn,         last_error,  generation};
+                                           warn,         last_error,  generation, NULL};
 
 static void wake(void *ctx) {
     struct stand_in *s = ctx;

@@ -37,7 +37,7 @@ class Servers(recorded.Case):
         self.addCleanup(self.trainer.stopped.set)
 
     def serve(self, **options):
-        port = tbprof.start_server(0, **options)
+        port = self.port = tbprof.start_server(0, **options)
         self.addCleanup(self.stop)
         return f"127.0.0.1:{port}"
 
@@ -69,6 +69,18 @@ class Servers(recorded.Case):
             tbprof.stop_server()
         with self.assertRaisesRegex(errors.UnavailableError, "not reachable"):
             tbprof.client.monitor(address, 200)
+
+    def test_python_calls_of_all_threads_where_that_is_allowed(self):
+        options = {"python_tracer_level": 1}
+        refused = tbprof.client.trace(self.serve(), self.logdir, 200, options=options)
+        self.stop()
+        self.assertFalse([e for e in recorded.events(refused) if e["name"].startswith("$")])
+        folder = tbprof.client.trace(self.serve(allow_python_tracer=True), self.logdir, 300, options=options)
+        names = [e["name"] for e in recorded.events(folder)]
+        self.assertGreater(len([n for n in names if n.startswith("$threading.py:") and n.endswith(" is_set")]), 10)
+        self.assertGreater(len(recorded.steps(folder)), 10)
+        later = tbprof.client.trace(f"127.0.0.1:{self.port}", self.logdir, 100)
+        self.assertFalse([e for e in recorded.events(later) if e["name"].startswith("$")])
 
     def test_several_servers_some_away(self):
         with self.assertWarnsRegex(RuntimeWarning, "127.0.0.1:1: not reachable"):
