@@ -8,11 +8,14 @@
 struct check_values {
     struct tbp_report_values base;
     struct tbp_opt_list ignored;
+    bool advice;
 };
 
 static const struct tbp_opt check_options[] = {
     {"ignore", 0, TBP_OPT_LIST, offsetof(struct check_values, ignored), "KEY",
      "a finding that does not matter here, as steps_unknown; may be repeated", NULL},
+    {"advice", 0, TBP_OPT_FLAG, offsetof(struct check_values, advice), NULL,
+     "also say what could be made faster, each with the figure it is based on", NULL},
     TBP_REPORT_OPTIONS,
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
 };
@@ -28,7 +31,8 @@ static const char *const check_examples[] = {
 static int run_check(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                      struct tbp_error *err) {
     const struct check_values *v = values;
-    struct tbp_report_request request = {.ignored = v->ignored.at, .n_ignored = v->ignored.n};
+    struct tbp_report_request request = {
+        .ignored = v->ignored.at, .n_ignored = v->ignored.n, .with_advice = v->advice};
     (void)n_args;
     return tbp_run_report(cli, &tbp_report_check, &v->base, args[0], &request, err);
 }

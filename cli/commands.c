@@ -12,6 +12,7 @@ const struct tbp_command *const tbp_commands[] = {
     &tbp_command_stats,
     &tbp_command_steps,
     &tbp_command_stacks,
+    &tbp_command_export,
     &tbp_command_check,
     &tbp_command_doctor,
     &tbp_command_view,

@@ -13,6 +13,7 @@ extern const struct tbp_command tbp_command_info;
 extern const struct tbp_command tbp_command_stats;
 extern const struct tbp_command tbp_command_steps;
 extern const struct tbp_command tbp_command_stacks;
+extern const struct tbp_command tbp_command_export;
 extern const struct tbp_command tbp_command_check;
 extern const struct tbp_command tbp_command_doctor;
 extern const struct tbp_command tbp_command_view;

@@ -8,7 +8,7 @@
 #include "base/sort.h"
 #include "convert/model/stats.h"
 
-static bool is_host_allocator(struct tbp_str name) {
+bool tbp_is_host_allocator(struct tbp_str name) {
     return name.n == 0 || tbp_str_starts_nocase(name, "cpu") || tbp_str_has_nocase(name, "host");
 }
 
@@ -25,7 +25,7 @@ static void add_event(struct tbp_memory_use *m, const struct tbp_line *l, size_t
             allocator = tbp_stat_s(&st);
     }
     bytes = (int64_t)(is_free ? 0 - (uint64_t)bytes : (uint64_t)bytes);
-    bool is_host = is_host_allocator(allocator);
+    bool is_host = tbp_is_host_allocator(allocator);
     *(is_host ? &p.host_bytes : &p.device_bytes) = bytes;
     m->has_device |= !is_host;
     *tbp_vec_push(&m->points) = p;

@@ -32,6 +32,9 @@ struct tbp_memory_sum tbp_memory_use_within(struct tbp_memory_use *m, uint64_t s
 /* What nobody has claimed, and how many events that are. */
 struct tbp_memory_sum tbp_memory_use_unclaimed(const struct tbp_memory_use *m, uint64_t *count);
 
+/* Whose memory an allocator of this name gives. */
+bool tbp_is_host_allocator(struct tbp_str name);
+
 static inline bool tbp_is_memory_event(enum tbp_event_kind kind) {
     return kind == TBP_EVENT_MEMORY_ALLOCATION || kind == TBP_EVENT_MEMORY_DEALLOCATION;
 }

@@ -19,8 +19,8 @@ struct tbp_report_request {
     enum tbp_report_format format;
     bool color;
     uint32_t limit; /* rows shown; 0: all */
-    unsigned sort_by, group_by, depth;
-    bool is_ascending;
+    unsigned sort_by, group_by, depth, kind;
+    bool is_ascending, with_advice;
     const char **ignored; /* keys of findings */
     size_t n_ignored;
     const char *fp_point, *bp_point; /* names of ops, or NULL */
@@ -36,6 +36,7 @@ struct tbp_report {
 extern const struct tbp_report tbp_report_stats;
 extern const struct tbp_report tbp_report_steps;
 extern const struct tbp_report tbp_report_stacks;
+extern const struct tbp_report tbp_report_export;
 extern const struct tbp_report tbp_report_check;
 extern const struct tbp_report *const tbp_reports[]; /* reports.c: THE TABLE; NULL-terminated */
 

@@ -188,7 +188,7 @@ void tbp_table_text(struct tbp_json *out, const struct tbp_table *t, bool color)
 
 /* ---- CSV ---- */
 
-static void put_csv_text(struct tbp_json *out, struct tbp_str s) {
+void tbp_put_csv_text(struct tbp_json *out, struct tbp_str s) {
     bool is_plain = true;
     for (size_t i = 0; i < s.n; i++)
         is_plain &= s.p[i] != ',' && s.p[i] != '"' && s.p[i] != '\n' && s.p[i] != '\r';
@@ -227,7 +227,7 @@ void tbp_table_csv(struct tbp_json *out, const struct tbp_table *t) {
             t->cell(t->ctx, r, c, &cell);
             tbp_json_lit(out, c ? "," : "");
             if (cell.is_known && t->columns[c].kind == TBP_CELL_TEXT)
-                put_csv_text(out, cell.s);
+                tbp_put_csv_text(out, cell.s);
             else if (cell.is_known)
                 put_plain_number(out, t->columns[c].kind, &cell);
         }

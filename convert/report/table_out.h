@@ -63,6 +63,7 @@ void tbp_table_csv(struct tbp_json *out, const struct tbp_table *t);
 void tbp_table_json(struct tbp_json *out, const struct tbp_table *t);
 
 /* ---- single values ---- */
+void tbp_put_csv_text(struct tbp_json *out, struct tbp_str s); /* quoted where it must be */
 enum { TBP_VALUE_MAX = 64 };
 /* "12.345us", "1.776ms", "2.100s"; the unit follows the size. Returns the length. */
 size_t tbp_time_text(char *to, int64_t ps);

@@ -114,6 +114,40 @@ class Check(Base):
     def test_a_host_profile_without_devices_is_fit(self):
         self.assertEqual(self.answer(SAMPLE, code=0), {})
 
+    def advice(self, events, *args):
+        path = self.path("rank.pt.trace.json")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({"schemaVersion": 1, "traceEvents": events}, f)
+        return {a["key"]: round(a["share"], 4) for a in json.loads(run("check", path, "--advice", "--json").stdout)["advice"]}
+
+    def test_advice_of_steps(self):
+        events = []
+        for i in range(4):
+            at = 1000 * i
+            events += [step(i, at, 1000), event("user_annotation", "enumerate(DataLoader)#_Iter.__next__", at, 300),
+                       event("cuda_runtime", "cudaLaunchKernel", at + 400, 100, correlation=i + 1),
+                       kernel(at + 500, 150, i + 1, "gemm"),
+                       event("cuda_runtime", "cudaLaunchKernel", at + 500, 20, correlation=i + 11),
+                       kernel(at + 700, 50, i + 11, "ncclDevKernel_AllReduce_Sum_f32")]
+        self.assertEqual(self.advice(events), {"input_bound": 0.3, "launch_bound": 0.12, "communication_bound": 0.05,
+                                               "device_idle": 0.8})
+
+    def test_no_advice_without_a_figure(self):
+        self.assertEqual(self.advice([event("cpu_op", "op", 0, 10)]), {})
+
+    def test_advice_of_kernels(self):
+        events = healthy()
+        for e in events:
+            if e["cat"] == "kernel":
+                e["args"]["est. achieved occupancy %"] = 10
+                e["dur"] = 900
+        self.assertEqual(self.advice(events), {"low_occupancy": 0.1})
+
+    def test_advice_as_text(self):
+        text = run("check", SAMPLE, "--advice").stdout
+        self.assertRegex(text, r"-> waiting for data takes .* per step: 9\d\.\d %, which is much \[input_bound\]")
+        self.assertNotIn("->", run("check", SAMPLE).stdout)
+
 
 @unittest.skipUnless(os.path.isdir(CASES), "the cases are not at hand")
 class Cases(Base):

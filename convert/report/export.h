@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Events and averages in the formats of other tools. Each function streams one host, or (MXNet) the
+ * averages of all.
+ */
+#ifndef TBP_CONVERT_REPORT_EXPORT_H
+#define TBP_CONVERT_REPORT_EXPORT_H
+
+#include "convert/model/model.h"
+#include "convert/report/op_averages.h"
+#include "plugin_data/json_out.h"
+
+/* PyTorch's dialect of Chrome's trace format: what its tools, Perfetto and chrome://tracing open.
+ * Hosts after the first begin with a comma; process numbers follow pid. */
+void tbp_export_chrome_begin(struct tbp_json *j);
+void tbp_export_chrome(struct tbp_json *j, const struct tbp_host *h, uint32_t *pid, bool *is_first);
+void tbp_export_chrome_end(struct tbp_json *j);
+
+/* One line per event. */
+void tbp_export_csv_begin(struct tbp_json *j);
+void tbp_export_csv(struct tbp_json *j, const struct tbp_host *h, struct tbp_str host_name);
+
+/* CNTK's detail log: events of the host in order of their ends. */
+void tbp_export_cntk_begin(struct tbp_json *j);
+void tbp_export_cntk(struct tbp_json *j, const struct tbp_host *h);
+
+/* MXNet's aggregate statistics, as dumps() prints them. */
+void tbp_export_mxnet(struct tbp_json *j, const struct tbp_averages *a,
+                      const struct tbp_host *const *hosts, size_t n_hosts);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Chrome trace of PyTorch's dialect: process per plane, thread per line, categories and argument
+ * names as PyTorch's own, so that tools for its traces accept profiles of any origin. Times are
+ * microseconds with all digits.
+ */
+#include "convert/model/stats.h"
+#include "convert/report/event_role.h"
+#include "convert/report/event_texts.h"
+#include "convert/report/export.h"
+#include "convert/report/memory_use.h"
+#include "convert/report/table_out.h"
+
+struct chrome_line {
+    struct tbp_json *j;
+    const struct tbp_line *line;
+    uint32_t pid, tid, category_stat;
+    bool is_device;
+    bool *is_first;
+    struct tbp_event_texts texts;
+};
+
+void tbp_export_chrome_begin(struct tbp_json *j) {
+    tbp_json_lit(j, "{\"schemaVersion\":1,\"deviceProperties\":[],\"displayTimeUnit\":\"ns\","
+                    "\"traceEvents\":[");
+}
+
+void tbp_export_chrome_end(struct tbp_json *j) {
+    tbp_json_lit(j, "\n]}\n");
+}
+
+static void put_us(struct tbp_json *j, uint64_t ps) {
+    char text[TBP_VALUE_MAX];
+    uint64_t shown_ps = ps > INT64_MAX ? INT64_MAX : ps;
+    tbp_json_raw(j, text, tbp_us_text(text, (int64_t)shown_ps));
+}
+
+static void put_name(struct chrome_line *c, const char *what, struct tbp_str name) {
+    tbp_json_printf(c->j,
+                    "%s\n{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":",
+                    *c->is_first ? "" : ",", what, c->pid, c->tid);
+    tbp_json_str(c->j, name, TBP_JSON_GVIZ);
+    tbp_json_lit(c->j, "}}");
+    *c->is_first = false;
+}
+
+static struct tbp_str category_of(const struct chrome_line *c, size_t i, struct tbp_str given) {
+    struct tbp_str name = tbp_event_name(c->line, i);
+    uint32_t has = c->line->ev.has[i];
+    if (given.n)
+        return given;
+    if (c->is_device)
+        return tbp_str_starts(name, "Memcpy")   ? TBP_STR("gpu_memcpy")
+               : tbp_str_starts(name, "Memset") ? TBP_STR("gpu_memset")
+                                                : TBP_STR("kernel");
+    if (has & TBP_HAS_TF_OP)
+        return TBP_STR("cpu_op");
+    return has & TBP_HAS_CORRELATION ? TBP_STR("cuda_runtime") : TBP_STR("user_annotation");
+}
+
+static void put_stat(struct tbp_json *j, const struct tbp_stat *st, const char *comma) {
+    bool is_correlation = st->meta->key == TBP_STAT_CORRELATION_ID;
+    tbp_json_lit(j, comma);
+    tbp_json_str(j, is_correlation ? TBP_STR("correlation") : st->meta->name, TBP_JSON_GVIZ);
+    tbp_json_char(j, ':');
+    if (st->type == TBP_STAT_DOUBLE)
+        tbp_json_proto_number(j, st->d);
+    else if (st->type == TBP_STAT_INT64)
+        tbp_json_i64(j, st->i);
+    else if (st->type == TBP_STAT_UINT64)
+        tbp_json_u64(j, st->u);
+    else
+        tbp_json_str(j, tbp_stat_s(st), TBP_JSON_GVIZ);
+}
+
+static void put_args(struct chrome_line *c, size_t i) {
+    const struct tbp_stat_meta *metas = c->line->plane->stat_metas;
+    const char *comma = "";
+    tbp_json_lit(c->j, ",\"args\":{");
+    if (c->is_device) {
+        tbp_json_printf(c->j, "\"device\":%lld,\"stream\":%lld", (long long)c->line->plane->id,
+                        (long long)c->line->id);
+        comma = ",";
+    }
+    struct tbp_stat_iter it = tbp_stat_iter_event(c->line, i);
+    for (struct tbp_stat st; tbp_stat_next(&it, &st);) {
+        if (st.type == TBP_STAT_NONE || st.type == TBP_STAT_BYTES || st.meta->name.n == 0 ||
+            st.meta == &metas[c->category_stat])
+            continue;
+        put_stat(c->j, &st, comma);
+        comma = ",";
+    }
+    tbp_json_char(c->j, '}');
+}
+
+/* Memory as PyTorch tells it: an instant with the bytes taken (or given back, then negative). */
+static void put_memory(struct chrome_line *c, size_t i) {
+    struct tbp_stat bytes, allocator, address, total;
+    bool is_free = tbp_event_kind_at(c->line, i) == TBP_EVENT_MEMORY_DEALLOCATION;
+    if (!tbp_event_stat(c->line, i, TBP_STAT_ALLOCATION_BYTES, &bytes))
+        return;
+    bool is_device = tbp_event_stat(c->line, i, TBP_STAT_ALLOCATOR_NAME, &allocator) &&
+                     !tbp_is_host_allocator(tbp_stat_s(&allocator));
+    tbp_json_printf(c->j, ",\"args\":{\"Bytes\":%s%llu,\"Device Type\":%d,\"Device Id\":%d",
+                    is_free ? "-" : "", (unsigned long long)tbp_stat_iu(&bytes), is_device,
+                    is_device ? 0 : -1);
+    if (tbp_event_stat(c->line, i, TBP_STAT_ADDRESS, &address))
+        tbp_json_printf(c->j, ",\"Addr\":%llu", (unsigned long long)tbp_stat_iu(&address));
+    if (tbp_event_stat(c->line, i, TBP_STAT_BYTES_ALLOCATED, &total))
+        tbp_json_printf(c->j, ",\"Total Allocated\":%llu", (unsigned long long)tbp_stat_iu(&total));
+    tbp_json_char(c->j, '}');
+}
+
+/* Tools for PyTorch's traces know steps by this name only. */
+static void put_event_name(struct chrome_line *c, size_t i) {
+    struct tbp_stat step;
+    struct tbp_str name = tbp_event_name(c->line, i);
+    if (!c->is_device && c->line->ev.has[i] & TBP_HAS_STEP_NUM &&
+        tbp_event_stat(c->line, i, TBP_STAT_STEP_NUM, &step))
+        tbp_json_printf(c->j, "\"ProfilerStep#%lld\"", (long long)tbp_stat_iu(&step));
+    else
+        tbp_json_str(c->j, name, TBP_JSON_GVIZ);
+}
+
+static void put_event(struct chrome_line *c, size_t i) {
+    struct tbp_str category, detail;
+    bool is_memory = tbp_is_memory_event(tbp_event_kind_at(c->line, i));
+    tbp_event_texts_get(&c->texts, i, &category, &detail);
+    if (c->line->ev.flags[i] & TBP_EVENT_MADE || c->line->ev.has[i] & TBP_HAS_OCCURRENCES)
+        return;
+    tbp_json_printf(c->j,
+                    "%s\n{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u,\"ts\":", *c->is_first ? "" : ",",
+                    is_memory ? "i\",\"s\":\"t" : "X", c->pid, c->tid);
+    *c->is_first = false;
+    put_us(c->j, c->line->ev.start_ps[i]);
+    if (!is_memory) {
+        tbp_json_lit(c->j, ",\"dur\":");
+        put_us(c->j, c->line->ev.dur_ps[i]);
+    }
+    tbp_json_lit(c->j, ",\"cat\":");
+    tbp_json_str(c->j, is_memory ? TBP_STR("cpu_instant_event") : category_of(c, i, category),
+                 TBP_JSON_GVIZ);
+    tbp_json_lit(c->j, ",\"name\":");
+    if (is_memory)
+        tbp_json_lit(c->j, "\"[memory]\"");
+    else
+        put_event_name(c, i);
+    if (is_memory)
+        put_memory(c, i);
+    else if (c->is_device || c->line->ev.has[i] & TBP_HAS_STATS)
+        put_args(c, i);
+    tbp_json_char(c->j, '}');
+}
+
+void tbp_export_chrome(struct tbp_json *j, const struct tbp_host *h, uint32_t *pid,
+                       bool *is_first) {
+    for (size_t p = 0; p < h->n_planes; p++) {
+        const struct tbp_plane *plane = &h->planes[p];
+        struct chrome_line c = {.j = j,
+                                .pid = *pid,
+                                .is_device = tbp_is_device_plane(plane->name),
+                                .is_first = is_first};
+        if (plane->n_lines == 0)
+            continue;
+        put_name(&c, "process_name", plane->name);
+        for (size_t k = 0; k < plane->n_lines; k++) {
+            c.line = &plane->lines[k];
+            c.tid = c.is_device ? (uint32_t)c.line->id : (uint32_t)k; /* streams keep theirs */
+            if (c.line->is_derived)
+                continue;
+            tbp_event_texts_init(&c.texts, c.line, NULL);
+            c.category_stat = c.texts.category;
+            put_name(&c, "thread_name", c.line->name);
+            for (size_t i = 0; i < c.line->ev.n; i++)
+                put_event(&c, i);
+        }
+        ++*pid;
+    }
+}
