@@ -29,6 +29,7 @@ extern const struct tbp_reader tbp_reader_mindspore;
 extern const struct tbp_reader tbp_reader_ascend;
 extern const struct tbp_reader tbp_reader_rocprof;
 extern const struct tbp_reader tbp_reader_cntk;
+extern const struct tbp_reader tbp_reader_perfetto;
 extern const struct tbp_reader tbp_reader_chrome;
 extern const struct tbp_reader tbp_reader_nsys;
 extern const struct tbp_reader tbp_reader_nvprof;

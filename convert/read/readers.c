@@ -9,13 +9,11 @@
 #include <sys/stat.h>
 
 const struct tbp_reader *const tbp_readers[] = {
-    &tbp_reader_xplane,    &tbp_reader_spool,
-    &tbp_reader_kineto,    &tbp_reader_mxnet,
-    &tbp_reader_mindspore, &tbp_reader_ascend,
-    &tbp_reader_rocprof,   &tbp_reader_cntk,
-    &tbp_reader_chrome,    &tbp_reader_nsys,
-    &tbp_reader_nvprof,    &tbp_reader_rpd,
-    &tbp_reader_rocpd,     NULL,
+    &tbp_reader_xplane,  &tbp_reader_spool,     &tbp_reader_kineto,
+    &tbp_reader_mxnet,   &tbp_reader_mindspore, &tbp_reader_ascend,
+    &tbp_reader_rocprof, &tbp_reader_cntk,      &tbp_reader_perfetto,
+    &tbp_reader_chrome,  &tbp_reader_nsys,      &tbp_reader_nvprof,
+    &tbp_reader_rpd,     &tbp_reader_rocpd,     NULL,
 };
 
 enum { PROBE_BYTES = 1 << 16 };

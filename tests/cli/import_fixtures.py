@@ -2,6 +2,7 @@
 """Small inputs in other tools' formats, written by hand. Run with a folder, it writes them all there."""
 import json
 import os
+import struct
 import sys
 
 
@@ -138,6 +139,73 @@ def cntk_summary():
             b"                2         10 kB\n")
 
 
+def varint(v):
+    v &= (1 << 64) - 1
+    out = b""
+    while v > 127:
+        out += bytes([v & 127 | 128])
+        v >>= 7
+    return out + bytes([v])
+
+
+def message(*fields):
+    """Protobuf bytes of (number, value): int, float (fixed64), str or bytes."""
+    out = b""
+    for number, v in fields:
+        if isinstance(v, int):
+            out += varint(number << 3) + varint(v)
+        elif isinstance(v, float):
+            out += varint(number << 3 | 1) + struct.pack("<d", v)
+        else:
+            v = v.encode() if isinstance(v, str) else v
+            out += varint(number << 3 | 2) + varint(len(v)) + v
+    return out
+
+
+def pftrace():
+    """As the SDK writes it: sequence 1 counts nanoseconds from packet to packet and interns names; sequence 2 says all
+    in full. Begins at 5 us of the boot clock: step 7 for 20 us; in it an op of 10 us, in that a call of 1 us which
+    launches a kernel of 4 us on device 1, queue 3; a counter of 2, then 5 MB; names after they were forgotten."""
+    thread, device, counter = 11, 12, 13
+
+    def packet(*fields):
+        return message((1, message(*fields)))
+
+    def note(key, value):
+        return (4, message((10, key), (4 if isinstance(value, int) else 6, value)))
+
+    def slice_of(kind, *fields, track=thread):
+        return (11, message((9, kind), (11, track), *fields))
+
+    one, two = (10, 1), (10, 2)
+    begin, end, counts = 1, 2, 4
+    out = packet(one, (13, 1), (41, 1), (59, message((58, 64))),
+                 (6, message((1, message((1, 6), (2, 5000))), (1, message((1, 1), (2, 1700000000000000000))),
+                             (1, message((1, 64), (2, 5000), (3, 1), (4, 1))))))
+    out += packet(one, (60, message((1, 10), (3, message((1, 99), (6, "trainer"))))))
+    out += packet(one, (60, message((1, thread), (5, 10), (4, message((1, 99), (2, 100), (5, "main"))))))
+    out += packet(two, (13, 1), (60, message((1, device), (5, 10), (2, "COMPUTE"))))
+    out += packet(two, (60, message((1, counter), (5, 10), (2, "memory"), (8, message((3, 3), (4, 1000000), (6, "B"))))))
+    out += packet(one, (13, 2), (8, 0), (12, message((2, message((1, 1), (2, "ProfilerStep#7"))),
+                                                     (2, message((1, 2), (2, "aten::mm"))),
+                                                     (1, message((1, 1), (2, "cpu_op"))))),
+                  slice_of(begin, (10, 1)))
+    out += packet(one, (13, 2), (8, 2000), slice_of(begin, (10, 2), (3, 1)))
+    out += packet(one, (13, 2), (8, 1000), slice_of(begin, (23, "hipLaunchKernel"), (22, "hip_api"), note("corr_id", 9)))
+    out += packet(one, (13, 2), (8, 1000), slice_of(end))
+    out += packet(one, (13, 2), (8, 8000), slice_of(end))
+    out += packet(one, (13, 2), (8, 8000), slice_of(end))
+    out += packet(two, (8, 10000), slice_of(begin, (23, "gemm"), (22, "kernel_dispatch"), note("corr_id", 9),
+                                            note("agent", 1), note("queue", 3), note("workgroup_size", 256),
+                                            note("grid_size", 1000), track=device))
+    out += packet(two, (8, 14000), slice_of(end, track=device))
+    out += packet(two, (8, 11000), slice_of(counts, (30, 2), track=counter))
+    out += packet(two, (8, 12000), slice_of(counts, (44, 5.0), track=counter))
+    out += packet(one, (13, 1), (8, 26000), slice_of(3, (10, 1)))  # its names are forgotten: called nothing
+    out += packet(two, (1, b"\x08\x01"))  # a record of the scheduler
+    return out
+
+
 def packed(files):
     """A folder as tbprof packs it: one input, for tests of damage."""
     listed = sorted(dict(files, **{name.split("/")[0] + "/": "" for name in files if "/" in name}).items())
@@ -147,7 +215,7 @@ def packed(files):
 
 FILES = {"mxnet.json": mxnet, "rocprof_kernel_trace.csv": rocprof_csv, "rocprof.json": rocprof_json,
          "2020-01-02_03-04-05_detail_3.csv": cntk_csv, "2020-01-02_03-04-05_detail_3.json": cntk_json,
-         "2020-01-02_03-04-05_summary_3.txt": cntk_summary}
+         "2020-01-02_03-04-05_summary_3.txt": cntk_summary, "x.pftrace": pftrace}
 FOLDERS = {"mindspore": mindspore, "host0_1_ascend_pt": ascend, "rocprofv3": rocprof_folder}
 
 

@@ -319,5 +319,31 @@ class Cntk(Import):
         self.assertIn("laid end to end", run("tool", "overview_page", path).stdout)
 
 
+class Perfetto(Import):
+    def test_names_clocks_slices_and_counters(self):
+        path = self.fixture("x.pftrace")
+        # 4 slices of begin and end, 2 values, 1 instant, 1 record that is not shown
+        self.events_of(path, 8 + 2 + 1 + 1, 7, not_shown=1, dangling_ref=1)
+        listed = events(path)
+        at = {e[2]: e[:5] for e in listed if e[1] in ("main", "Stream #3(Compute)")}
+        self.assertEqual(at["ProfilerStep#7 7"], ("/host:CPU", "main", "ProfilerStep#7 7", 0, 20000))
+        self.assertEqual(at["aten::mm"][3:], (2000, 10000))
+        self.assertEqual(at["hipLaunchKernel"][3:], (3000, 1000))
+        self.assertEqual(at["gemm"], ("/device:GPU:1", "Stream #3(Compute)", "gemm", 5000, 4000))
+        self.assertEqual(kernels(path), {"gemm": (1, 4000, "4,1,1")})
+        self.assertEqual(ops(path, "Device"), {"aten/mm": (1, 4000)})
+        self.assertEqual(lines(path)["_counters_"], 2)
+        self.assertEqual(len(steps(path)), 1)
+        self.becomes_a_run(path)
+
+    @needs_shared
+    def test_perfetto_json_of_jax(self):
+        folder = shared("recordings", "jax-0.10.2", "jax-perfetto", "plugins", "profile", "2026_11_28_00_25_00")
+        path = os.path.join(folder, "perfetto_trace.json.gz")
+        self.events_of(path, 6 + 437, 437, repair_step_num=4)
+        self.assertEqual(sum(e[4] for e in events(path)), 16184445)
+        self.assertEqual(len(steps(path)), 4)
+
+
 if __name__ == "__main__":
     unittest.main()
