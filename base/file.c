@@ -84,52 +84,108 @@ static int map_or_read(struct tbp_input *in, int fd, const char *path, struct tb
     return read_all(in, fd, path, err);
 }
 
-/* Undoes all members; stops at the first damage and says where. */
-static int inflate_all(const struct tbp_input *packed, struct tbp_input *out, const char *path,
-                       struct tbp_error *err) {
-    z_stream z = {0};
-    if (inflateInit2(&z, 15 + 16) != Z_OK)
+/* More than this many times its size, beyond a size that does no harm, no profile comes to: it is
+ * made to fill the memory. (What deflate can do at most is 1032 times.) */
+enum { HARMLESS_BYTES = 64 << 20, MOST_TIMES = 200 };
+
+struct inflating {
+    z_stream z;
+    uint8_t *data;
+    size_t n, cap, fed;
+    bool is_bomb;
+};
+
+/* One call of zlib; Z_MEM_ERROR if there is no memory. */
+static int inflate_some(struct inflating *f, const struct tbp_input *packed) {
+    const size_t most = 1u << 30;
+    if (grow(&f->data, &f->cap, f->n + READ_CHUNK))
+        return Z_MEM_ERROR;
+    size_t give = packed->size - f->fed < most ? packed->size - f->fed : most;
+    size_t room = f->cap - f->n < most ? f->cap - f->n : most;
+    f->z.next_in = (Bytef *)(uintptr_t)(packed->data + f->fed);
+    f->z.avail_in = (uInt)give;
+    f->z.next_out = f->data + f->n;
+    f->z.avail_out = (uInt)room;
+    int status = inflate(&f->z, Z_NO_FLUSH);
+    f->fed += give - f->z.avail_in;
+    f->n += room - f->z.avail_out;
+    f->is_bomb = f->n > HARMLESS_BYTES && f->n / MOST_TIMES > f->fed;
+    return status;
+}
+
+/* Undoes all members (of gzip, else the only one); stops at the first damage and says where. */
+static int inflate_all(const struct tbp_input *packed, int window_bits, struct tbp_input *out,
+                       const char *path, struct tbp_error *err) {
+    struct inflating f = {.fed = 0};
+    if (inflateInit2(&f.z, window_bits) != Z_OK)
         return tbp_fail(err, TBP_E_MEMORY, "no memory to inflate '%s'", path);
-    uint8_t *data = NULL;
-    size_t n = 0, cap = 0, fed = 0;
     int status = Z_OK;
-    bool memory = true;
-    while (memory && (status == Z_OK || status == Z_BUF_ERROR)) {
-        memory = grow(&data, &cap, n + READ_CHUNK) == TBP_OK;
-        if (!memory)
-            break;
-        size_t give = packed->size - fed < (1u << 30) ? packed->size - fed : (1u << 30);
-        size_t room = cap - n < (1u << 30) ? cap - n : (1u << 30);
-        z.next_in = (Bytef *)(uintptr_t)(packed->data + fed);
-        z.avail_in = (uInt)give;
-        z.next_out = data + n;
-        z.avail_out = (uInt)room;
-        status = inflate(&z, Z_NO_FLUSH);
-        fed += give - z.avail_in;
-        n += room - z.avail_out;
-        bool more =
-            packed->size - fed >= 2 && packed->data[fed] == 0x1f && packed->data[fed + 1] == 0x8b;
+    while (!f.is_bomb && (status == Z_OK || status == Z_BUF_ERROR)) {
+        status = inflate_some(&f, packed);
+        bool more = window_bits > 0 && packed->size - f.fed >= 2 && packed->data[f.fed] == 0x1f &&
+                    packed->data[f.fed + 1] == 0x8b;
         if (status == Z_STREAM_END && more)
-            status = inflateReset(&z);
-        else if (status == Z_BUF_ERROR && fed == packed->size)
+            status = inflateReset(&f.z);
+        else if (status == Z_BUF_ERROR && f.fed == packed->size)
             break; /* cut */
     }
-    inflateEnd(&z);
-    if (!memory) {
-        free(data);
-        return tbp_fail(err, TBP_E_MEMORY, "no memory to inflate '%s' (%zu bytes so far)", path, n);
-    }
+    inflateEnd(&f.z);
+    if (status == Z_MEM_ERROR || f.is_bomb)
+        free(f.data);
+    if (status == Z_MEM_ERROR)
+        return tbp_fail(err, TBP_E_MEMORY, "no memory to inflate '%s' (%zu bytes so far)", path,
+                        f.n);
+    if (f.is_bomb)
+        return tbp_fail(err, TBP_E_LIMIT,
+                        "'%s' is packed more than %d times (%zu bytes, and there is more): no "
+                        "profile is",
+                        path, MOST_TIMES, f.n);
     *out = (struct tbp_input){
-        .data = data, .size = n, .damaged = status != Z_STREAM_END, .damage_offset = fed};
+        .data = f.data, .size = f.n, .damaged = status != Z_STREAM_END, .damage_offset = f.fed};
     return TBP_OK;
 }
 
-/* Replaces gzip'ed bytes by what they hold. */
-static int undo_gzip(struct tbp_input *in, const char *path, struct tbp_error *err) {
-    if (in->size < 2 || in->data[0] != 0x1f || in->data[1] != 0x8b)
-        return TBP_OK;
+static unsigned le16(const uint8_t *p) {
+    return (unsigned)p[0] | (unsigned)p[1] << 8;
+}
+
+/* How many files a zip holds, by the record at its end; 0 if there is none. */
+static unsigned files_in_zip(const struct tbp_input *in) {
+    enum { RECORD = 22, REACH = 66000, COUNT = 10 };
+    size_t from = in->size > REACH ? in->size - REACH : 0;
+    for (size_t i = in->size < RECORD ? 0 : in->size - RECORD + 1; i-- > from;)
+        if (memcmp(in->data + i, "PK\5\6", 4) == 0)
+            return le16(in->data + i + COUNT);
+    return 0;
+}
+
+/* The only file of a zip: what follows its header. */
+static int undo_zip(const struct tbp_input *in, struct tbp_input *out, const char *path,
+                    struct tbp_error *err) {
+    enum { HEADER = 30, METHOD = 8, NAME = 26, EXTRA = 28, DEFLATED = 8 };
+    unsigned n = files_in_zip(in);
+    size_t at = in->size < HEADER ? in->size
+                                  : (size_t)HEADER + le16(in->data + NAME) + le16(in->data + EXTRA);
+    if (n > 1)
+        return tbp_fail(err, TBP_E_UNSUPPORTED, "'%s' is a zip of %u files: unpack it first", path,
+                        n);
+    if (at >= in->size || le16(in->data + METHOD) != DEFLATED)
+        return tbp_fail(err, TBP_E_UNSUPPORTED,
+                        "'%s' is a zip that is not packed by deflate: unpack it first", path);
+    struct tbp_input member = {.data = in->data + at, .size = in->size - at};
+    return inflate_all(&member, -15, out, path, err);
+}
+
+/* Replaces packed bytes by what they hold. */
+static int unpack(struct tbp_input *in, const char *path, struct tbp_error *err) {
     struct tbp_input plain;
-    int status = inflate_all(in, &plain, path, err);
+    int status;
+    if (in->size >= 2 && in->data[0] == 0x1f && in->data[1] == 0x8b)
+        status = inflate_all(in, 15 + 16, &plain, path, err);
+    else if (in->size >= 4 && memcmp(in->data, "PK\3\4", 4) == 0)
+        status = undo_zip(in, &plain, path, err);
+    else
+        return TBP_OK;
     tbp_input_release(in);
     if (status == TBP_OK)
         *in = plain;
@@ -146,7 +202,7 @@ int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err
     int status = map_or_read(in, fd, path, err);
     if (!is_stdin)
         close(fd);
-    return status ? status : undo_gzip(in, path, err);
+    return status ? status : unpack(in, path, err);
 }
 
 int tbp_file_stamp(struct tbp_file_stamp *stamp, const char *path, struct tbp_error *err) {
@@ -227,7 +283,7 @@ int tbp_input_open_copy(struct tbp_input *in, const char *path, struct tbp_file_
         return status;
     }
     *is_torn = in->size != stamp->size_bytes || !tbp_file_stamp_eq(stamp, &after);
-    return undo_gzip(in, path, err);
+    return unpack(in, path, err);
 }
 
 void tbp_input_release(struct tbp_input *in) {

@@ -30,7 +30,8 @@ struct tbp_input {
     uint64_t damage_offset; /* in the file on disk */
 };
 
-/* path "-" is standard input. gzip is recognised by content and undone (all members). Directories,
+/* path "-" is standard input. gzip is recognised by content and undone (all members), so is a zip
+ * of one file. What grows beyond any profile's measure is refused (TBP_E_LIMIT). Directories,
  * missing and unreadable files fail with TBP_E_IO / TBP_E_NOT_FOUND naming the path. */
 int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err);
 

@@ -50,7 +50,7 @@
     X(NOT_SHOWN, "not_shown", "records of a kind that no page shows", 0)                           \
     X(TABLE_CUT, "table_cut", "tables of a database that break off before their last row", 1)      \
     X(SHORT_ROW, "short_row", "rows of tables that lack what is needed", 1)                        \
-    X(TRACK_CAP, "track_cap", "events on threads beyond the 65536th", 1)                           \
+    X(TRACK_CAP, "track_cap", "events on threads beyond the 32768th", 1)                           \
     X(REPAIR_STEP_NUM, "repair_step_num", "repair: steps taken from step_num without _r", 0)       \
     X(REPAIR_LEVEL_0, "repair_level_0", "repair: kernel op taken from stat 'level 0'", 0)          \
     X(REPAIR_SHM, "repair_shm", "repair: shared memory taken from 'shm:'", 0)                      \

@@ -130,6 +130,17 @@ static void take_event(struct tbp_json_trace *jt, struct tbp_json_event *e) {
     jt->dialect->event(jt, e);
 }
 
+/* What has been read can leave memory: views of it are few and come back from disk. */
+static void drop_read(struct tbp_json_trace *jt) {
+    enum { STRETCH = 8 << 20 };
+    const struct tbp_input *in = &jt->host->input;
+    uint64_t at = (uint64_t)(jt->json.at - in->data);
+    if (jt->json.at < in->data || at > in->size || at < jt->dropped + STRETCH)
+        return;
+    tbp_input_drop_range(in, jt->dropped, at - jt->dropped);
+    jt->dropped = at;
+}
+
 static void read_list(struct tbp_json_trace *jt, struct tbp_json_event *e) {
     enum tbp_json_token token;
     bool has_objects = false, has_others = false;
@@ -140,6 +151,7 @@ static void read_list(struct tbp_json_trace *jt, struct tbp_json_event *e) {
             take_event(jt, e);
         else
             tbp_json_pull_skip(&jt->json, token);
+        drop_read(jt);
     }
     jt->has_list |= has_objects || !has_others;
 }
@@ -257,7 +269,7 @@ int tbp_json_trace_read(struct tbp_host *host, const struct tbp_json_dialect *di
 
 /* ---- detection ---- */
 
-enum { WINDOW = 1 << 16 };
+enum { WINDOW = 1 << 16, HEAD = 64 << 20 };
 
 bool tbp_json_trace_looks_so(const uint8_t *data, size_t size) {
     static const uint8_t mark[] = {0xef, 0xbb, 0xbf};
@@ -281,7 +293,7 @@ bool tbp_json_trace_has_any(const uint8_t *data, size_t size, const char *const 
     size_t window = size < WINDOW ? size : WINDOW;
     if (has_any(data, window, texts) || has_any(data + size - window, window, texts))
         return true;
-    const uint8_t *at = memmem(data, size, list, sizeof list - 1);
+    const uint8_t *at = memmem(data, size < HEAD ? size : HEAD, list, sizeof list - 1);
     if (!at)
         return false;
     size_t left = size - (size_t)(at - data);

@@ -52,8 +52,8 @@ struct tbp_json_trace {
     void *ctx;                    /* of the dialect */
     struct tbp_json_event *event; /* the one being read */
     TBP_VEC(char) scratch;
-    uint64_t n_events;
-    bool has_list; /* there was a list of events, maybe an empty one */
+    uint64_t n_events, dropped; /* dropped: bytes of the input that left memory */
+    bool has_list;              /* there was a list of events, maybe an empty one */
 };
 
 /* Parts of tbp_json_trace_read, for readers of more than one document: begin, each document, end.

@@ -319,7 +319,8 @@ static int read_cntk(struct tbp_host *host, struct tbp_pool *pool, struct tbp_er
 
 static int probe(const uint8_t *data, size_t size) {
     enum { LIKELY = 65, CERTAIN = 95, BEGINNING = 256 };
-    static const char *const marks[] = {"\"PERF\"", NULL};
+    static const char *const marks[] = {"\"_Minibatch Iteration\"", "\"__Get Minibatch\"",
+                                        "\"__Forward + Backward\"", "\"__Weight Update\"", NULL};
     struct tbp_str begin = {(const char *)data, size < BEGINNING ? size : BEGINNING};
     if (tbp_json_trace_looks_so(data, size))
         return tbp_json_trace_has_any(data, size, marks) ? LIKELY : 0;

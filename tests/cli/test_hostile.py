@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inputs made to take all memory or time: each ends soon, small, with a word on why."""
+import json
+import os
+import subprocess
+import unittest
+import zipfile
+import zlib
+
+from facts import events, ledger
+from support import TBPROF, Case, run
+
+MIB = 1 << 20
+LIMIT_BYTES = 256 * MIB
+LIMIT_S = 60
+
+
+class Hostile(Case):
+    def ends(self, path):
+        """(exit code, messages) of convert, which must stay below the limits."""
+        with open(self.path("messages"), "w") as messages:
+            child = subprocess.Popen([TBPROF, "convert", "-o", self.path("log"), path], stdout=subprocess.DEVNULL,
+                                     stderr=messages)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        self.assertLess(used.ru_maxrss * 1024, LIMIT_BYTES)
+        self.assertLess(used.ru_utime + used.ru_stime, LIMIT_S)
+        with open(self.path("messages"), errors="replace") as f:
+            return child.returncode, f.read()
+
+    def written(self, name, *parts):
+        with open(self.path(name), "wb") as f:
+            for part in parts:
+                f.write(part)
+        return self.path(name)
+
+    def test_gzip_bomb_is_refused(self):
+        packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+        blanks = b" " * (16 * MIB)
+        path = self.written("bomb.json.gz", *(packer.compress(blanks) for _ in range(64)), packer.flush())
+        code, text = self.ends(path)
+        self.assertNotEqual(code, 0)
+        self.assertIn("packed more than 200 times", text)
+
+    def test_zip_of_one_file_is_read_and_of_two_refused(self):
+        trace = json.dumps([{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}])
+        for n in (1, 2):
+            with zipfile.ZipFile(self.path("t.zip"), "w", zipfile.ZIP_DEFLATED) as z:
+                for i in range(n):
+                    z.writestr(f"{i}.json", trace)
+            if n == 1:
+                self.assertEqual([(e[2], e[4]) for e in events(self.path("t.zip"))], [("a", 2000)])
+            else:
+                self.assertIn("zip of 2 files", run("info", self.path("t.zip")).stderr)
+
+    def test_zip_bomb_is_refused(self):
+        with zipfile.ZipFile(self.path("t.zip"), "w", zipfile.ZIP_DEFLATED) as z:
+            with z.open("t.json", "w") as f:
+                for _ in range(64):
+                    f.write(b" " * (16 * MIB))
+        code, text = self.ends(self.path("t.zip"))
+        self.assertNotEqual(code, 0)
+        self.assertIn("packed more than 200 times", text)
+
+    def test_a_million_brackets(self):
+        code, text = self.ends(self.written("a.json", b"[" * 1000000))
+        self.assertNotEqual(code, 0)
+        self.assertIn("JSON without trace events", text)
+        code, text = self.ends(self.written("b.json", b'{"traceEvents":[{"ph":"X","args":' + b"[" * 1000000))
+        self.assertIn("json_depth 1", text)
+
+    def test_ten_million_digits(self):
+        digits = b"1" * 10000000
+        path = self.written("t.json", b'[{"ph":"X","name":"far","pid":1,"tid":1,"ts":', digits,
+                            b',"dur":1},{"ph":"X","name":"near","pid":1,"tid":1,"ts":5,"dur":0.', digits, b"}]")
+        code, text = self.ends(path)
+        self.assertEqual(code, 0, text)
+        self.assertIn("events read 2 = emitted 1", text)
+        self.assertEqual([(e[2], e[4]) for e in events(path)], [("near", 111)])
+
+    def test_threads_beyond_the_cap_are_counted(self):
+        with open(self.path("t.json"), "w") as f:
+            f.write("[" + ",\n".join(f'{{"ph":"X","name":"a","pid":1,"tid":{i},"ts":{i},"dur":1}}' for i in range(40000)) + "]")
+        code, text = self.ends(self.path("t.json"))
+        self.assertIn(f"track_cap {40000 - 32768}", text)
+        self.assertEqual(ledger(self.path("t.json"))["ledger"]["events"]["emitted"], 32768)
+
+
+if __name__ == "__main__":
+    unittest.main()
