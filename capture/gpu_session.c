@@ -122,6 +122,7 @@ static int drain_guarded(void *context, struct tbp_error *err) {
     (void)err;
     note_clock(w);
     while (tbp_cupti_buffers_take(&filled)) {
+        note_clock(w); /* what is in the buffer happened before this reading */
         read_buffer(w, &filled);
         count_dropped(w, filled.context, filled.stream);
         tbp_cupti_buffers_give(filled.data);

@@ -222,6 +222,13 @@ class Odd(Gpu):
             self.assertEqual(self.warnings(run), ["tbprof: 3 GPU records are not shown because their times are of "
                                                   "another clock"])
 
+    def test_many(self):
+        run = self.record("many", "13.0", TBPROF_GPU_FLUSH_MS="50")
+        self.assertEqual(self.simple(run), {("many", "first"): (50000, 500), ("many", "second"): (50000, 1000)})
+        self.assertEqual(self.warnings(run), [])
+        calls = [e for e in self.text(run).splitlines() if '"cudaLaunchKernel" correlation_id=' in e]
+        self.assertEqual(len(calls), 100000)
+
     def test_a_thousand_buffers(self):
         for generation in GENERATIONS:
             with self.subTest(generation):

@@ -14,6 +14,7 @@
  *     sync stream dur=100 / overhead flush dur=100
  *     graph 5 / … kernel … graph=5 node=9 same: by the call before
  *     burst 1000 dur=10: kernels that each take a buffer; none is given back in between
+ *     many 1000 dur=10: calls and kernels, one after the other
  *     jump 5000000000: the clock is set
  *
  * Words at the end of a line: "zero" (no times), "boot" (times of another clock), "backwards",
@@ -411,6 +412,22 @@ static void burst(const char *line) {
     }
 }
 
+/* Buffers that are full go back as they would: on a thread of the program. */
+static void many(const char *line) {
+    char text[16], one[64];
+    int n = atoi(script_word(line, 1, text, sizeof text));
+    snprintf(one, sizeof one, "kernel many dur=%d", (int)script_number(line, "dur", 10));
+    for (int i = 0; i < n; i++) {
+        call(one, CALL_LAUNCH);
+        kernel(one);
+        while (n_full > 0) {
+            struct buffer b = full[--n_full];
+            n_lent--;
+            complete(NULL, 0, b.data, b.size, b.used);
+        }
+    }
+}
+
 /* One line of the script, on the thread that calls. */
 EXPORT void fake_cupti_line(const char *line);
 void fake_cupti_line(const char *line) {
@@ -441,6 +458,8 @@ void fake_cupti_line(const char *line) {
         overhead(line);
     } else if (strcmp(word, "burst") == 0) {
         burst(line);
+    } else if (strcmp(word, "many") == 0) {
+        many(line);
     } else if (strcmp(word, "jump") == 0) {
         clock_offset += strtoll(script_word(line, 1, word, sizeof word), NULL, 0);
     } else {
