@@ -75,7 +75,7 @@ static inline bool tbp_rec_gpu_is_empty(const struct tbp_rec_gpu *g) {
 /* Calls and allocations of a thread, in order. */
 static inline const struct tbp_rec_span *tbp_rec_gpu_host(const struct tbp_rec_gpu *g,
                                                           size_t thread, size_t *n) {
-    if (thread >= g->n_threads) {
+    if (thread >= g->n_threads || g->host.n == 0) {
         *n = 0;
         return NULL;
     }

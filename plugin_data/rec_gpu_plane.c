@@ -206,7 +206,7 @@ static int64_t line_id(const struct tbp_rec_gpu *g, size_t line) {
     const struct tbp_rec_gpu_line *l = &g->lines.at[line];
     for (size_t i = TBP_REC_GPU_HOST_LINES; i < line; i++)
         if (g->lines.at[i].device == l->device && g->lines.at[i].stream == l->stream)
-            return (int64_t)l->context << 32 | l->stream;
+            return (int64_t)((uint64_t)l->context << 32 | l->stream);
     return l->stream;
 }
 

@@ -208,6 +208,17 @@ Test(rec_gpu, work_from_before_the_profile_is_cut_or_counted) {
     expect("warning \"tbprof: 1 GPU records ended before the profile begins\"");
 }
 
+Test(rec_gpu, streams_of_one_number_have_lines_of_their_own) {
+    struct tbp_spool_gpu_copy c = {.bytes = 1};
+    spool_chunk(&m, 2, WORKER_TID, 0);
+    for (uint32_t context = UINT32_MAX - 1; context != 0; context++)
+        record(other, TBP_GPU_MEMSET,
+               (struct tbp_spool_gpu){.start_ns = 10, .context = context, .stream = 3}, &c,
+               sizeof c);
+    expect("line 3 \"Stream #3(Memset)\"");
+    expect("line -4294967293 \"Stream #3(Memset)\""); /* 2^32 - 1 above 3 */
+}
+
 /* A stranger's spool: records too short for their kind, kinds that are none, hostile numbers. */
 Test(rec_gpu, hostile_records_are_counted) {
     spool_chunk(&m, 2, WORKER_TID, 0);
