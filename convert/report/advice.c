@@ -2,7 +2,7 @@
  *
  * Rules for suggestions: waiting for data, launches, idle devices, exposed communication, late
  * hosts (from steps); occupancy and tensor cores (from kernels); fragmentation (from memory
- * events). A rule without its figures says nothing.
+ * events); queues of datasets (from MindSpore's samples). A rule without its figures says nothing.
  */
 #include "convert/report/advice.h"
 
@@ -38,7 +38,7 @@ static void add(struct tbp_advices *a, const char *key, double share, const char
 
 static const char *time_of(struct tbp_advices *a, double ps) {
     char text[TBP_VALUE_MAX];
-    size_t n = tbp_time_text(text, (int64_t)ps);
+    size_t n = tbp_time_text(text, tbp_whole_ps(ps));
     return tbp_arena_printf(&a->arena, "%.*s", (int)n, text);
 }
 
@@ -198,6 +198,49 @@ static void advise_memory(struct tbp_advices *a, const struct tbp_host *h) {
             "sizes");
 }
 
+/* ---- queues of MindData ---- */
+
+static const char device_queue[] = "dataset queue";
+
+struct queue {
+    uint64_t samples, empty;
+};
+
+static void add_sample(struct queue *q, const struct tbp_line *l, size_t i) {
+    struct tbp_stat_iter it = tbp_stat_iter_event(l, i);
+    for (struct tbp_stat st; tbp_stat_next(&it, &st);) {
+        if (st.type != TBP_STAT_DOUBLE || !tbp_str_is(st.meta->name, "size"))
+            continue;
+        q->empty += st.d == 0;
+        q->samples++;
+    }
+}
+
+static void advise_empty(struct tbp_advices *a, const struct queue *q, struct tbp_str name) {
+    double share = q->samples ? (double)q->empty / (double)q->samples : 0;
+    if (share < MUCH)
+        return;
+    add(a, "queue_empty", share,
+        tbp_arena_printf(&a->arena, "the %.*s is empty in %llu of %llu samples", (int)name.n,
+                         name.p, (unsigned long long)q->empty, (unsigned long long)q->samples),
+        "the device waits for data: the dataset pipeline is slower than training");
+}
+
+static void advise_queues(struct tbp_advices *a, const struct tbp_host *h) {
+    for (size_t p = 0; p < h->n_planes; p++) {
+        const struct tbp_plane *plane = &h->planes[p];
+        struct queue *of = TBP_NEW_N(&a->arena, struct queue, plane->n_metas + 1);
+        for (size_t k = 0; k < plane->n_lines; k++) {
+            const struct tbp_line *l = &plane->lines[k];
+            for (size_t i = 0; i < l->ev.n && tbp_str_is(l->name, "_counters_"); i++)
+                if (tbp_str_starts(tbp_event_name(l, i), device_queue))
+                    add_sample(&of[l->ev.meta[i]], l, i);
+        }
+        for (size_t m = 0; m < plane->n_metas; m++)
+            advise_empty(a, &of[m], plane->metas[m].name);
+    }
+}
+
 int tbp_advices_collect(struct tbp_advices *a, struct tbp_session *s, uint32_t first, uint32_t end,
                         struct tbp_error *err) {
     struct tbp_step_trace trace = {0};
@@ -207,6 +250,7 @@ int tbp_advices_collect(struct tbp_advices *a, struct tbp_session *s, uint32_t f
         if (h) {
             tbp_step_trace_add(&trace, h, tbp_session_host_name(s, i), NULL, NULL);
             advise_memory(a, h);
+            advise_queues(a, h);
         }
         const struct tbp_kernel_table *k = h ? tbp_kernels(s, i, err) : NULL; /* groups the host */
         if (k)

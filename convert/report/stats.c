@@ -136,7 +136,7 @@ static struct tbp_cell time_cell(const struct stats *s, const struct tbp_average
     case COL_MAX:
         return tbp_cell_i((int64_t)r->max_ps);
     default:
-        return tbp_cell_i((int64_t)tbp_average_stddev_ps(r));
+        return tbp_cell_i(tbp_whole_ps(tbp_average_stddev_ps(r)));
     }
 }
 

@@ -123,7 +123,7 @@ static struct summary summarise(const struct tbp_step_trace *t, size_t column) {
     if (v.n) {
         tbp_sort(v.at, v.n, sizeof *v.at, by_size, NULL);
         int64_t low = v.at[(v.n - 1) / 2], high = v.at[v.n / 2];
-        s = (struct summary){v.n, (int64_t)(sum / (double)v.n), low + (high - low) / 2, v.at[0],
+        s = (struct summary){v.n, tbp_whole_ps(sum / (double)v.n), low + (high - low) / 2, v.at[0],
                              v.at[v.n - 1]};
     }
     tbp_vec_release(&v);

@@ -57,6 +57,12 @@ static inline struct tbp_cell tbp_cell_d(double d) {
     return (struct tbp_cell){.is_known = true, .d = d};
 }
 
+/* Picoseconds of a sum or mean, as near as the integers go. */
+static inline int64_t tbp_whole_ps(double ps) {
+    const double most = 9.2e18;
+    return ps != ps ? 0 : (int64_t)(ps > most ? most : ps < -most ? -most : ps);
+}
+
 void tbp_table_text(struct tbp_json *out, const struct tbp_table *t, bool color);
 void tbp_table_csv(struct tbp_json *out, const struct tbp_table *t);
 /* A JSON list of objects. */

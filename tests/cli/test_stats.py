@@ -224,5 +224,30 @@ class RecordedDumps(Case):
             self.assertEqual({c for c, _ in ours} - set(theirs), set())
 
 
+MINDSPORE = os.path.join(SHARED, "recordings", "mindspore-2.0.0", "ms-graph", "profiler")
+
+
+@unittest.skipUnless(os.path.isdir(MINDSPORE), "recordings are not at hand")
+class RecordedOpTables(Case):
+    def compare(self, table, keys, time, occurrences, *args):
+        rows = {r["name"]: r for r in json.loads(self.expect(0, "stats", MINDSPORE, "--json", *args).stdout)["rows"]}
+        with open(os.path.join(MINDSPORE, table), encoding="utf-8") as f:
+            theirs = list(csv.DictReader(f))
+        for t in theirs:
+            r = next(rows[t[k]] for k in keys if t[k] in rows)
+            self.assertEqual(r["count"], int(t[occurrences]), t)
+            self.assertAlmostEqual(r["cpu_us"] / 1e3, float(t[time]), delta=1e-4 * float(t[time]))
+        return len(theirs)
+
+    def test_types_of_ops(self):
+        n = self.compare("cpu_op_type_info_0.csv", ["op_type"], "total_compute_time", "type_occurrences",
+                         "--group-by", "type")
+        self.assertEqual(n, 9)
+
+    def test_ops(self):
+        n = self.compare("cpu_op_detail_info_0.csv", ["op_name", "full_op_name"], "op_total_time(ms)", "op_occurrences")
+        self.assertEqual(n, 13)
+
+
 if __name__ == "__main__":
     unittest.main()
