@@ -191,7 +191,7 @@ static const struct tbp_demangled *parse_literal(struct demangler *d) {
     if (builtin >= 0 && builtins[builtin].suffix)
         return number_node(d, digits, is_negative, builtins[builtin].suffix);
     const struct tbp_demangled *value = number_node(d, digits, is_negative, "");
-    return pair(d, NODE_MEMBER, around(d, NODE_BEFORE, "(", type, ")"), value);
+    return pair(d, NODE_JOINED, around(d, NODE_BEFORE, "(", type, ")"), value);
 }
 
 static const struct tbp_demangled *parse_argument(struct demangler *d) {
@@ -331,7 +331,7 @@ static const struct tbp_demangled *parse_unqualified(struct demangler *d,
         n = around(d, NODE_BEFORE, "operator", text_node(d, tbp_str_c(operators[op].text)), "");
     }
     while (n && take(d, "B"))
-        n = pair(d, NODE_MEMBER, n, around(d, NODE_BEFORE, "[abi:", parse_source_name(d), "]"));
+        n = pair(d, NODE_JOINED, n, around(d, NODE_BEFORE, "[abi:", parse_source_name(d), "]"));
     return n;
 }
 
@@ -569,8 +569,8 @@ static const struct tbp_demangled *parse_any_type(struct demangler *d, bool *is_
         return parse_source_name(d);
     case 'M': {
         d->at++;
-        const struct tbp_demangled *of = parse_type(d);
-        return around(d, NODE_AFTER, "*", pair(d, NODE_NESTED, of, of ? parse_type(d) : NULL), "");
+        const struct tbp_demangled *of = around(d, NODE_BEFORE, " ", parse_type(d), "::*");
+        return of ? pair(d, NODE_JOINED, parse_type(d), of) : NULL;
     }
     default:
         return parse_class(d, is_known);
@@ -598,7 +598,7 @@ static const struct tbp_demangled *parse_operation(struct demangler *d) {
         return around(d, NODE_BEFORE, operators[op].text, around(d, NODE_BEFORE, "(", a, ")"), "");
     const struct tbp_demangled *b = a ? parse_expression(d) : NULL;
     const char *between = tbp_arena_printf(d->arena, ")%s(", operators[op].text);
-    return pair(d, NODE_MEMBER, around(d, NODE_BEFORE, "((", a, between),
+    return pair(d, NODE_JOINED, around(d, NODE_BEFORE, "((", a, between),
                 around(d, NODE_BEFORE, "", b, "))"));
 }
 

@@ -17,7 +17,7 @@ enum tbp_demangled_kind {
     NODE_FUNCTION, /* a: result or NULL, b: parameters */
     NODE_NAMED,    /* function of a name: a, with the function b */
     NODE_ARRAY,    /* of a; text: the number in brackets */
-    NODE_MEMBER,   /* pointer to a member of a: of type b */
+    NODE_JOINED,   /* a, then b */
     NODE_LIST,     /* a, and next */
 };
 

@@ -87,7 +87,7 @@ static void write_left_part(struct writer *w, const struct tbp_demangled *n) {
         put(w, n->text);
         break;
     case NODE_NESTED:
-    case NODE_MEMBER:
+    case NODE_JOINED:
         write_node(w, n->a);
         put(w, n->kind == NODE_NESTED ? TBP_STR("::") : TBP_STR_NONE);
         write_node(w, n->b);
@@ -140,7 +140,7 @@ static void write_right(struct writer *w, const struct tbp_demangled *n) {
     } else if (!w->is_full && is_written_around(n)) {
         if (n->kind == NODE_FUNCTION)
             write_parameters(w, n->b);
-        put(w, n->kind == NODE_ARRAY ? TBP_STR("[") : TBP_STR_NONE);
+        put(w, n->kind == NODE_ARRAY ? TBP_STR(" [") : TBP_STR_NONE);
         put(w, n->text);
         put(w, n->kind == NODE_ARRAY ? TBP_STR("]") : TBP_STR_NONE);
         if (n->a)

@@ -119,6 +119,24 @@ static void text_host(FILE *out, const struct tbp_host *h) {
         text_plane(out, &h->planes[i]);
 }
 
+/* What the recording says about itself. */
+static void text_notes(FILE *out, const struct tbp_host *h) {
+    for (size_t i = 0; i < h->n_errors; i++)
+        fprintf(out, "    error: %.*s\n", (int)h->errors[i].n, h->errors[i].p);
+    for (size_t i = 0; i < h->n_warnings; i++)
+        fprintf(out, "    warning: %.*s\n", (int)h->warnings[i].n, h->warnings[i].p);
+}
+
+static void json_notes(struct tbp_json *j, const char *key, const struct tbp_str *texts, size_t n) {
+    tbp_json_printf(j, ",\"%s\":[", key);
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            tbp_json_char(j, ',');
+        tbp_json_str(j, texts[i], TBP_JSON_GVIZ);
+    }
+    tbp_json_char(j, ']');
+}
+
 static void text_ledger(FILE *out, const struct tbp_ledger *l) {
     for (int k = 0; k < TBP_LEDGER_KEYS; k++) {
         enum tbp_ledger_key key = (enum tbp_ledger_key)k;
@@ -229,10 +247,13 @@ static int show_host(struct tbp_session *s, const struct tbp_run *run, uint32_t 
     if (!h)
         return err->code;
     if (j) {
+        json_notes(j, "errors", h->errors, h->n_errors);
+        json_notes(j, "warnings", h->warnings, h->n_warnings);
         tbp_json_lit(j, ",\"ledger\":");
         tbp_receipt_write_ledger(j, &h->ledger);
         tbp_json_char(j, '}');
     } else {
+        text_notes(stdout, h);
         text_ledger(stdout, &h->ledger);
     }
     status = tbp_check_unchanged(h, &run->hosts[host], err);

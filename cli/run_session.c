@@ -115,14 +115,6 @@ int tbp_find_host(const struct tbp_session *s, const char *name, uint32_t *host,
 }
 
 const char *tbp_host_format(const struct tbp_host *h) {
-    const char *best = "unknown";
-    int best_score = 0;
-    for (size_t i = 0; tbp_readers[i]; i++) {
-        int score = tbp_readers[i]->probe(h->input.data, h->input.size);
-        if (score > best_score) {
-            best_score = score;
-            best = tbp_readers[i]->name;
-        }
-    }
-    return best;
+    const struct tbp_reader *reader = tbp_reader_of(&h->input);
+    return reader ? reader->name : "unknown";
 }

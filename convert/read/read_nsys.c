@@ -557,11 +557,12 @@ static void read_events(struct nsys *n) {
     name_threads(n);
 }
 
-static const char *const marks[] = {"StringIds", "TARGET_INFO_GPU", "CUPTI_ACTIVITY_KIND_RUNTIME",
-                                    "NVTX_EVENTS", "META_DATA_EXPORT"};
+static const char *const marks[] = {
+    "StringIds",   "TARGET_INFO_GPU",  "CUPTI_ACTIVITY_KIND_RUNTIME",
+    "NVTX_EVENTS", "META_DATA_EXPORT", NULL};
 
 static bool is_export(struct tbp_sqlite *db) {
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+    for (size_t i = 0; marks[i]; i++)
         if (tbp_sqlite_find(db, marks[i]))
             return true;
     return false;
@@ -603,9 +604,15 @@ static int probe(const uint8_t *data, size_t size) {
     return is_likely ? LIKELY : PERHAPS;
 }
 
+static int probe_input(const struct tbp_input *in) {
+    enum { CERTAIN = 80 };
+    return tbp_sqlite_has_any(in, marks) ? CERTAIN : 0;
+}
+
 const struct tbp_reader tbp_reader_nsys = {
     .name = "nsys",
     .help = "SQLite exports of Nsight Systems (nsys export -t sqlite)",
     .probe = probe,
+    .probe_input = probe_input,
     .read = read_nsys,
 };

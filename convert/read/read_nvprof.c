@@ -470,9 +470,16 @@ static int probe(const uint8_t *data, size_t size) {
     return is_likely ? LIKELY : 0;
 }
 
+static int probe_input(const struct tbp_input *in) {
+    enum { CERTAIN = 90 };
+    static const char *const tables[] = {"StringTable", NULL};
+    return tbp_sqlite_has_any(in, tables) ? CERTAIN : 0;
+}
+
 const struct tbp_reader tbp_reader_nvprof = {
     .name = "nvprof",
     .help = "databases of nvprof and the Visual Profiler (nvprof -o x.nvvp)",
     .probe = probe,
+    .probe_input = probe_input,
     .read = read_nvprof,
 };

@@ -438,9 +438,16 @@ static int probe(const uint8_t *data, size_t size) {
     return is_likely ? LIKELY : 0;
 }
 
+static int probe_input(const struct tbp_input *in) {
+    enum { CERTAIN = 95 };
+    static const char *const tables[] = {"rocpd_info_", "rocpd_kernel_dispatch", NULL};
+    return tbp_sqlite_has_any(in, tables) ? CERTAIN : 0;
+}
+
 const struct tbp_reader tbp_reader_rocpd = {
     .name = "rocpd",
     .help = "databases of rocprofv3 (rocpd, *.db)",
     .probe = probe,
+    .probe_input = probe_input,
     .read = read_rocpd,
 };

@@ -286,9 +286,16 @@ static int probe(const uint8_t *data, size_t size) {
     return is_likely ? LIKELY : 0;
 }
 
+static int probe_input(const struct tbp_input *in) {
+    enum { CERTAIN = 90 };
+    static const char *const tables[] = {"rocpd_api", "rocpd_op", NULL};
+    return tbp_sqlite_has_any(in, tables) ? CERTAIN : 0;
+}
+
 const struct tbp_reader tbp_reader_rpd = {
     .name = "rpd",
     .help = "databases of rocmProfileData (*.rpd)",
     .probe = probe,
+    .probe_input = probe_input,
     .read = read_rpd,
 };

@@ -3,7 +3,9 @@
  * What a reader of a profile format is. Adding one = a file with a `const struct tbp_reader` and
  * one line in readers.c.
  *
- * probe looks at the first bytes only and answers 0 (not mine) … 100 (certain). read fills an
+ * probe looks at the first bytes only and answers 0 (not mine) … 100 (certain). Where they tell too
+ * little, probe_input (NULL: none) may look into all of the input, if no reader is sure. read fills
+ * an
  * initialised host from host->input (already opened and inflated; host owns it). Damage is counted
  * in host->ledger and survived; read fails only if nothing of use is there.
  */
@@ -17,6 +19,7 @@ struct tbp_reader {
     const char *name; /* value of --from */
     const char *help; /* one line */
     int (*probe)(const uint8_t *data, size_t size);
+    int (*probe_input)(const struct tbp_input *in);
     int (*read)(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err);
 };
 

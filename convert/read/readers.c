@@ -25,17 +25,24 @@ static const struct tbp_reader *by_name(const char *name) {
     return NULL;
 }
 
+static void keep_better(const struct tbp_reader *reader, int score, const struct tbp_reader **best,
+                        int *best_score) {
+    if (score > *best_score) {
+        *best = reader;
+        *best_score = score;
+    }
+}
+
 const struct tbp_reader *tbp_reader_of(const struct tbp_input *in) {
+    enum { SURE = 50 };
     const struct tbp_reader *best = NULL;
     int best_score = 0;
-    for (size_t i = 0; tbp_readers[i]; i++) {
-        int score =
-            tbp_readers[i]->probe(in->data, in->size < PROBE_BYTES ? in->size : PROBE_BYTES);
-        if (score > best_score) {
-            best = tbp_readers[i];
-            best_score = score;
-        }
-    }
+    size_t head = in->size < PROBE_BYTES ? in->size : PROBE_BYTES;
+    for (size_t i = 0; tbp_readers[i]; i++)
+        keep_better(tbp_readers[i], tbp_readers[i]->probe(in->data, head), &best, &best_score);
+    for (size_t i = 0; tbp_readers[i] && best_score < SURE; i++)
+        if (tbp_readers[i]->probe_input)
+            keep_better(tbp_readers[i], tbp_readers[i]->probe_input(in), &best, &best_score);
     return best;
 }
 

@@ -181,6 +181,26 @@ struct tbp_sqlite_table *tbp_sqlite_find(struct tbp_sqlite *s, const char *name)
     return best;
 }
 
+bool tbp_sqlite_has_any(const struct tbp_input *in, const char *const *tables) {
+    struct tbp_host host;
+    struct tbp_sqlite s;
+    struct tbp_error err;
+    bool found = false;
+    if (!tbp_sqlite_is_database(in->data, in->size))
+        return false;
+    tbp_host_init(&host);
+    host.path = TBP_STR_NONE;
+    host.input = (struct tbp_input){.data = in->data, .size = in->size, .is_borrowed = true};
+    if (tbp_sqlite_open(&s, &host, &err) == TBP_OK) {
+        for (size_t i = 0; i < s.tables.n && !found; i++)
+            for (size_t k = 0; tables[k]; k++)
+                found |= tbp_str_starts(s.tables.at[i].name, tables[k]);
+        tbp_sqlite_close(&s);
+    }
+    tbp_host_release(&host);
+    return found;
+}
+
 static void put_quoted(struct tbp_wire_out *o, struct tbp_str name) {
     tbp_wire_put_raw(o, "\"", 1);
     for (size_t i = 0; i < name.n; i++) {
@@ -381,6 +401,12 @@ void tbp_sqlite_texts_release(struct tbp_sqlite_texts *texts) {
 }
 
 #else /* no SQLite: readers say what to install */
+
+bool tbp_sqlite_has_any(const struct tbp_input *in, const char *const *tables) {
+    (void)in;
+    (void)tables;
+    return false;
+}
 
 int tbp_sqlite_open(struct tbp_sqlite *s, struct tbp_host *host, struct tbp_error *err) {
     *s = (struct tbp_sqlite){.host = host};

@@ -51,6 +51,9 @@ bool tbp_sqlite_is_database(const uint8_t *data, size_t size);
 /* Whether the text stands among these first bytes, as names of tables do. */
 bool tbp_sqlite_mentions(const uint8_t *data, size_t size, const char *text);
 
+/* Whether the database has one of the tables (NULL-terminated; names may go on behind these). */
+bool tbp_sqlite_has_any(const struct tbp_input *in, const char *const *tables);
+
 /* Fails if the file is no database, or if this program was built without SQLite. */
 int tbp_sqlite_open(struct tbp_sqlite *s, struct tbp_host *host, struct tbp_error *err);
 void tbp_sqlite_close(struct tbp_sqlite *s);
