@@ -11,7 +11,8 @@ Four ways to the page:
   served-2.19   the same with plugin 2.19.0
   old      as legacy, shown by plugin 2.8.0; only when asked for with --only old
 
-Each with runs of a CPU, of two hosts, without steps, cut short, of a GPU, of JAX. The page must open without an error
+Each with runs of a CPU, of two hosts, without steps, cut short, of a GPU, of JAX, of a database of Nsight Systems (made
+a run by tbprof first). The page must open without an error
 and show the figures of `tbprof tool` (judge.py). Pages for which a run has no data are left out: plugins offer
 them all the same, and their frontends fail on empty tables, also on the official converter's.
 
@@ -69,6 +70,7 @@ def the_runs(shared):
         Run("no-steps", {"worker0": ROOT / "tests/data/tf28-nosteps.xplane.pb"}, "overview ops trace"),
         Run("damaged", {"worker0": keras / "worker0.xplane.pb"}, "overview ops trace", cut=0.95),
         Run("gpu", {"instance-2": gpu / "instance-2.xplane.pb"}, "overview input ops kernels memory pod trace"),
+        Run("nsys", {"node": shared / "corpus/nsys/pipit-cloverleaf.sqlite"}, "overview kernels trace"),
         Run("jax", {"worker0": jax / "worker0.xplane.pb"}, "overview input trace", "memory_viewer op_profile"),
     ]
 
@@ -119,6 +121,10 @@ def lay_out(args, run, logdir):
     folder = logdir / "plugins/profile" / run.name
     folder.mkdir(parents=True)
     for host, path in run.files.items():
+        if not path.name.endswith(".xplane.pb"):
+            imported = args.work / "imported" / run.name
+            call(args.build / "tbprof", "convert", path, "-o", imported, "--run", "r", "--host", host, "--quiet")
+            path = imported / "plugins/profile/r" / f"{host}.xplane.pb"
         data = path.read_bytes()
         (folder / f"{host}.xplane.pb").write_bytes(data[:int(len(data) * run.cut)])
 
