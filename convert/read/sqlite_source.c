@@ -26,9 +26,13 @@ bool tbp_sqlite_mentions(const uint8_t *data, size_t size, const char *text) {
 #ifdef TBP_HAVE_SQLITE
 
 enum {
+    PAGE_SIZE = 16,
     WRITE_VERSION = 18, /* of the header: 1 rollback journal, 2 write-ahead log */
     READ_VERSION = 19,
+    PAGES = 28,
     HEADER_BYTES = 100,
+    MOST_LOST = 8, /* the file may have been this many times as long */
+    LEAST_LOST = 1 << 20,
     STEPS_PER_CALL = 100000,
     MAX_VALUE_BYTES = 1 << 26,
 };
@@ -83,21 +87,38 @@ static void restrain(struct tbp_sqlite *s) {
     sqlite3_progress_handler(s->db, STEPS_PER_CALL, stop_when_spent, s);
 }
 
-/* The bytes as they are; those of a database that keeps a log beside it in a copy which says that
- * it does not, since a log can only be opened beside a file. */
+static uint64_t big_endian(const uint8_t *at, unsigned n) {
+    uint64_t v = 0;
+    while (n--)
+        v = v << 8 | *at++;
+    return v;
+}
+
+/* What the header says of the size of the file. */
+static uint64_t declared_bytes(const struct tbp_input *in) {
+    uint64_t page = big_endian(in->data + PAGE_SIZE, 2);
+    return (page == 1 ? 65536 : page) * big_endian(in->data + PAGES, 4);
+}
+
+/* The bytes as they are, or a copy: of a database that keeps a log beside it one which says that it
+ * does not, since a log can only be opened beside a file; of one that was cut off one with empty
+ * pages in place of those lost, so that what is there can be read. */
 static int give_bytes(struct tbp_sqlite *s) {
     const struct tbp_input *in = &s->host->input;
     unsigned flags = SQLITE_DESERIALIZE_READONLY;
     unsigned char *bytes = (unsigned char *)(uintptr_t)in->data;
-    if (in->data[READ_VERSION] == 2) {
-        if (!(bytes = sqlite3_malloc64(in->size)))
+    uint64_t size = declared_bytes(in), most = in->size * MOST_LOST + LEAST_LOST;
+    size = size < in->size ? in->size : size > most ? most : size;
+    if (in->data[READ_VERSION] == 2 || size > in->size) {
+        if (!(bytes = sqlite3_malloc64(size)))
             return SQLITE_NOMEM;
         memcpy(bytes, in->data, in->size);
+        memset(bytes + in->size, 0, size - in->size);
         bytes[WRITE_VERSION] = bytes[READ_VERSION] = 1;
         flags |= SQLITE_DESERIALIZE_FREEONCLOSE;
     }
-    return sqlite3_deserialize(s->db, "main", bytes, (sqlite3_int64)in->size,
-                               (sqlite3_int64)in->size, flags);
+    return sqlite3_deserialize(s->db, "main", bytes, (sqlite3_int64)size, (sqlite3_int64)size,
+                               flags);
 }
 
 static int by_name(const void *a, const void *b, void *ctx) {
