@@ -28,6 +28,10 @@ class Ops:
             return None
         return [getattr(kinds, a.name) if hasattr(a, "name") else a for a in ours]
 
+    def has_gpu(self):
+        """Torch's profiler records the GPU, which can have one such user."""
+        return any(getattr(a, "name", "") == "CUDA" for a in getattr(self.profiler, "activities", None) or ())
+
     def prepare(self):
         self.profiler.prepare_trace()
 

@@ -228,7 +228,8 @@ class ProfilerCallback:
             from tbprof import _native_profilers
             self._driver = _native_profilers.start(_keras_input.backend_of(self.model), self._tell)
         try:
-            _core.start(self._logdir, self._options)
+            own = {"gpu": "off"} if self._driver else {}  # the framework's profiler has the GPU: there is one user of it
+            _core.start(self._logdir, {**own, **(self._options or {})})
         except BaseException:
             driver, self._driver = self._driver, None
             if driver:

@@ -237,7 +237,7 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
         """Warms up: what a trace needs is loaded before the first step that counts."""
         data.time_torch_loaders()
         with contextlib.suppress(errors.Error):  # start_trace will say it
-            _core.start("")
+            _core.start("", {"gpu": "off"})
             _core.stop(save=False)
         if self._ops:
             self._ops.prepare()
@@ -249,6 +249,8 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
             self._discard()
             self._folder = logdir = tempfile.mkdtemp(prefix="tbprof-")
         options = dict(self._options, override_hostname=getattr(handler, "worker_name", None))
+        if self._ops and self._ops.has_gpu():
+            options.setdefault("gpu", "off")
         _core.start(logdir, options)
         self._is_recording = True
         if self._ops:
