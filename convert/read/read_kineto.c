@@ -190,7 +190,7 @@ static int64_t number_or(const struct tbp_json_value *v, int64_t otherwise) {
 
 static void add_category(struct kineto *k, const struct tbp_json_event *e) {
     struct tbp_trace *t = &k->jt->trace;
-    if (e->cat.token == TBP_JSON_STRING)
+    if (e->cat.token == TBP_JSON_STRING && e->cat.text.n)
         tbp_trace_stat_text(t, TBP_TRACE_SHARED, k->category,
                             tbp_json_trace_intern(k->jt, &e->cat));
     else if (e->ph == 'i' || e->ph == 'I' || e->ph == 'R')

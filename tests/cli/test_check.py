@@ -3,6 +3,7 @@
 """tbprof check: what speaks against the figures of a profile; small traces made here, and ../shared/cases."""
 import json
 import os
+import shutil
 import unittest
 
 from support import SAMPLE, SHARED, Case, run
@@ -166,6 +167,12 @@ class Cases(Base):
         self.assertIn("collective_waits", self.case("collective-wait-of-a-late-rank", "rank0.pt.trace.json", code=1))
         other = self.case("collective-wait-of-a-late-rank", "rank1.pt.trace.json", code=0)
         self.assertEqual(set(other), {"steps_unknown", "ranks_missing"})
+
+    def test_both_ranks_as_one_run(self):
+        for rank in (0, 1):
+            name = f"rank{rank}.pt.trace.json"
+            shutil.copy(os.path.join(CASES, "collective-wait-of-a-late-rank", name), self.path(name))
+        self.assertEqual(set(self.answer(self.tmp, code=1)), {"collective_waits", "start_skew", "steps_unknown"})
 
     def test_another_clock(self):
         self.assertEqual(self.case("a-cluster-of-events-in-the-far-future", "timeline.json")["other_clock"], (3, 26))

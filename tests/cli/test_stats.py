@@ -87,6 +87,12 @@ class Averages(Case):
         free = rows["[memory]", ""]
         self.assertEqual((free["count"], free["cpu_bytes"], free["cpu_us"]), (1, 64, 0))
 
+    def test_marks_of_the_profiler_are_no_rows(self):
+        mark = {"ph": "i", "cat": "", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 500}
+        span = op("PyTorch Profiler (0)", 0, 500, tid="PyTorch Profiler", cat="Trace")
+        path = self.profile([op("aten::mm", 0, 10), mark, span, op("Buffer", 20, 5, cat="overhead")])
+        self.assertEqual({n for n, _ in self.rows(path)}, {"aten::mm"})
+
     def test_groups(self):
         path = self.profile()
         shapes = {(n, g.replace(" ", "")): r for (n, g), r in self.rows(path, "--group-by", "shape").items()}
