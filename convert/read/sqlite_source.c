@@ -9,21 +9,7 @@
 
 #include <stdio.h>
 
-#ifdef TBP_HAVE_SQLITE
 #include <sqlite3.h>
-#endif
-
-static const char magic[16] = "SQLite format 3";
-
-bool tbp_sqlite_is_database(const uint8_t *data, size_t size) {
-    return size >= sizeof magic && memcmp(data, magic, sizeof magic) == 0;
-}
-
-bool tbp_sqlite_mentions(const uint8_t *data, size_t size, const char *text) {
-    return memmem(data, size, text, strlen(text)) != NULL;
-}
-
-#ifdef TBP_HAVE_SQLITE
 
 enum {
     PAGE_SIZE = 16,
@@ -420,20 +406,3 @@ void tbp_sqlite_texts_release(struct tbp_sqlite_texts *texts) {
     tbp_idmap_release(&texts->index);
     tbp_vec_release(&texts->of);
 }
-
-#else /* no SQLite: readers say what to install */
-
-bool tbp_sqlite_has_any(const struct tbp_input *in, const char *const *tables) {
-    (void)in;
-    (void)tables;
-    return false;
-}
-
-int tbp_sqlite_open(struct tbp_sqlite *s, struct tbp_host *host, struct tbp_error *err) {
-    *s = (struct tbp_sqlite){.host = host};
-    return tbp_fail(err, TBP_E_UNSUPPORTED,
-                    "'%.*s' is an SQLite database, and this tbprof was built without SQLite: "
-                    "install it (libsqlite3-dev) and build again",
-                    (int)host->path.n, host->path.p);
-}
-#endif
