@@ -10,9 +10,16 @@
 
 /* ---- pieces ---- */
 
+/* What a piece may take in memory; ordinary ones have a twentieth of it. A piece that has more,
+ * because of names of megabytes, is formatted once more when its turn comes, straight to the
+ * output. */
+enum { PIECE_BYTES = 4 << 20 };
+
 struct piece_slot {
     struct tbp_json json;
     struct tbp_sink_memory text;
+    size_t number;
+    bool is_too_large; /* and text is not all of it */
 };
 
 /* Two sets of slots: while one is formatted, the other one is written. */
@@ -24,25 +31,33 @@ struct pieces {
     size_t first, n_before;
 };
 
-static int write_slots(struct piece_slot *s, size_t n, struct tbp_sink *out,
-                       struct tbp_error *err) {
-    for (size_t i = 0; i < n; i++) {
-        int status = tbp_sink_write(out, s[i].text.data, s[i].text.size, err);
-        if (status)
-            return status;
+static int write_slots(struct pieces *p, struct tbp_error *err) {
+    int status = TBP_OK;
+    for (size_t i = 0; i < p->n_before && !status; i++) {
+        struct piece_slot *s = &p->before[i];
+        if (!s->is_too_large) {
+            status = tbp_sink_write(p->out, s->text.data, s->text.size, err);
+            continue;
+        }
+        tbp_json_init(&s->json, p->out);
+        p->fn(p->ctx, s->number, &s->json);
+        status = tbp_json_finish(&s->json, err);
     }
-    return TBP_OK;
+    return status;
 }
 
 static int run_job(void *ctx, size_t job, struct tbp_error *err) {
     struct pieces *p = ctx;
     if (job == 0)
-        return write_slots(p->before, p->n_before, p->out, err);
+        return write_slots(p, err);
     struct piece_slot *s = &p->now[job - 1];
     s->text.size = 0;
+    s->number = p->first + job - 1;
     tbp_json_init(&s->json, &s->text.base);
-    p->fn(p->ctx, p->first + job - 1, &s->json);
-    return tbp_json_finish(&s->json, err);
+    p->fn(p->ctx, s->number, &s->json);
+    int status = tbp_json_finish(&s->json, err);
+    s->is_too_large = status == TBP_E_LIMIT;
+    return s->is_too_large ? TBP_OK : status;
 }
 
 static int run_waves(struct pieces *p, struct tbp_pool *pool, size_t n, size_t wave,
@@ -56,7 +71,7 @@ static int run_waves(struct pieces *p, struct tbp_pool *pool, size_t n, size_t w
         p->now = swap;
         p->n_before = here;
     }
-    return status ? status : write_slots(p->before, p->n_before, p->out, err);
+    return status ? status : write_slots(p, err);
 }
 
 int tbp_write_pieces(struct tbp_pool *pool, struct tbp_sink *out, size_t n, tbp_piece_fn *fn,
@@ -68,7 +83,7 @@ int tbp_write_pieces(struct tbp_pool *pool, struct tbp_sink *out, size_t n, tbp_
     tbp_arena_init(&arena);
     struct piece_slot *slots = TBP_NEW_N(&arena, struct piece_slot, 2 * wave);
     for (size_t i = 0; i < 2 * wave; i++)
-        tbp_sink_memory_init(&slots[i].text, 0);
+        tbp_sink_memory_init(&slots[i].text, PIECE_BYTES);
     struct pieces p = {.out = out, .fn = fn, .ctx = ctx, .now = slots, .before = slots + wave};
     int status = run_waves(&p, pool, n, wave ? wave : 1, err);
     for (size_t i = 0; i < 2 * wave; i++)

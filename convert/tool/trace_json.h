@@ -12,10 +12,12 @@
 /* Events per piece: large enough to hide the hand-over, small enough to stay near the caches. */
 enum { TBP_PIECE_EVENTS = 1024 };
 
-/* Formats piece number `piece`; runs on any thread of the pool. */
+/* Formats piece number `piece`; runs on any thread of the pool, and again for pieces of megabytes.
+ * May stop early when j->status is not TBP_OK. */
 typedef void tbp_piece_fn(void *ctx, size_t piece, struct tbp_json *j);
 
-/* Writes pieces 0 … n-1 to the sink in order; about two pieces per thread are in memory. */
+/* Writes pieces 0 … n-1 to the sink in order; some pieces per thread are in memory, each of
+ * bounded size. */
 int tbp_write_pieces(struct tbp_pool *pool, struct tbp_sink *out, size_t n, tbp_piece_fn *fn,
                      void *ctx, struct tbp_error *err);
 

@@ -308,7 +308,7 @@ static void put_piece(void *ctx, size_t number, struct tbp_json *j) {
     struct scratch s = {0};
     set_thread(&s, d->style, l->tid);
     uint32_t at_limit = p->at_limit;
-    for (size_t i = p->from; i < p->to; i++) {
+    for (size_t i = p->from; i < p->to && !j->status; i++) {
         if (tbp_trace_is_left_out(l, i))
             continue;
         uint64_t begin = tbp_trace_begin(l, i);

@@ -296,7 +296,7 @@ static void put_piece(void *ctx, size_t number, struct tbp_json *j) {
     struct tbp_stream_scratch s = {0};
     if (!t->has_tid)
         tbp_stream_counters(j, h, t, picks, &s);
-    for (size_t i = p->from; i < p->to; i++) {
+    for (size_t i = p->from; i < p->to && !j->status; i++) {
         struct tbp_track_ref r = tbp_track_at(t, picks->at[i]);
         if (t->has_tid || !tbp_trace_is_counter(h->index->lines[r.line]))
             tbp_stream_event(j, h, t, picks->at[i], a->q.with_args ? &a->frames : NULL, &s);
