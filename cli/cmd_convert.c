@@ -73,7 +73,6 @@ struct convert {
     struct tbp_pool *pool;
     struct tbp_progress progress;
     struct tbp_json *json; /* NULL without --json */
-    unsigned new_mode;     /* permissions of an ordinary new file */
     bool has_loss;
 };
 
@@ -361,6 +360,11 @@ static void warn_host(const struct convert *c, const struct tbp_convert_host *h)
     if (h->replaced[0])
         tbp_cli_note(c->cli, "host '%s': replaces what was converted from '%s'", h->name.p,
                      h->replaced);
+    if (h->n_caches)
+        tbp_cli_note(c->cli,
+                     "host '%s': removed %u cache%s that the plugin had made of the former xplane; "
+                     "reload the page",
+                     h->name.p, h->n_caches, tbp_plural(h->n_caches));
 }
 
 /* What the user should know of a run although it was written. */
@@ -391,8 +395,8 @@ static void warn_run(const struct convert *c, const struct tbp_convert_job *job,
 static void json_host(struct tbp_json *j, const struct tbp_convert_host *h) {
     tbp_json_lit(j, "{\"host\":");
     tbp_json_str(j, h->name, TBP_JSON_GVIZ);
-    tbp_json_printf(j, ",\"files\":%zu,\"kept\":%u,\"removed\":%u,\"bytes\":", h->n_files,
-                    h->n_kept, h->n_removed);
+    tbp_json_printf(j, ",\"files\":%zu,\"kept\":%u,\"removed\":%u,\"caches_removed\":%u,\"bytes\":",
+                    h->n_files, h->n_kept, h->n_removed, h->n_caches);
     tbp_json_u64(j, h->size_bytes);
     if (h->replaced[0]) {
         tbp_json_lit(j, ",\"replaced\":");
@@ -431,7 +435,6 @@ static int convert_one(struct convert *c, const struct tbp_run *run, struct tbp_
                                   .from = c->v->from,
                                   .is_tool_wanted = c->is_tool_wanted,
                                   .pool = c->pool,
-                                  .new_mode = c->new_mode,
                                   .progress = &c->progress};
     struct tbp_convert_result result;
     place_run(c, run, &job);
@@ -496,9 +499,7 @@ static int convert_with_json(struct convert *c, struct tbp_error *err) {
 
 static int run_convert(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                        struct tbp_error *err) {
-    mode_t mask = umask(0);
-    umask(mask); /* to ask is to set; no other thread is there yet */
-    struct convert c = {.cli = cli, .v = values, .new_mode = 0666 & ~mask};
+    struct convert c = {.cli = cli, .v = values};
     int status = choose_tools(&c, err);
     if (!status && c.v->output && !*c.v->output)
         status = tbp_fail(err, TBP_E_OPTION, "'output' needs the name of a folder, not ''");

@@ -5,6 +5,7 @@
 #include "cli/convert_output.h"
 
 #include "base/log.h"
+#include "cli/plugin_caches.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -308,26 +309,32 @@ static int write_copy(void *ctx, struct tbp_sink *sink, struct tbp_error *err) {
     return tbp_sink_write(sink, c->bytes, c->n, err);
 }
 
-/* A link shares owner and permissions with the input; so it must be like a file of our own. Where
- * something stands already, the file sink compares and replaces. */
-static bool may_link(const struct tbp_outputs *o, const char *source, const char *path) {
-    struct stat st;
-    return source && access(path, F_OK) != 0 && stat(source, &st) == 0 && S_ISREG(st.st_mode) &&
-           st.st_uid == geteuid() && (st.st_mode & 07777) == o->where->new_mode;
+/* Copies the file that was read; false if that cannot be or another stands in its place by now. */
+static bool copy_file(struct tbp_output_file *f, const char *source, const struct tbp_input *in) {
+    struct tbp_sink_file *file;
+    struct tbp_file_stamp stamp;
+    if (!in->mapped || tbp_sink_file_new(&file, f->path[0], NULL) != TBP_OK)
+        return false;
+    tbp_sink_file_hold(file);
+    if (tbp_sink_file_copy(file, source, NULL) != TBP_OK ||
+        tbp_file_stamp(&stamp, source, NULL) != TBP_OK || !tbp_file_stamp_eq(&stamp, &in->stamp)) {
+        tbp_sink_file_free(file);
+        return false;
+    }
+    f->held[0] = file;
+    return true;
 }
 
-int tbp_outputs_link(struct tbp_outputs *o, size_t i, const char *source, const void *bytes,
-                     size_t n, struct tbp_error *err) {
+int tbp_outputs_copy(struct tbp_outputs *o, size_t i, const char *source,
+                     const struct tbp_input *in, struct tbp_error *err) {
     struct tbp_output_file *f = &o->files.at[i];
-    struct copy copy = {bytes, n};
-    if (may_link(o, source, f->path[0]) &&
-        tbp_sink_file_link(&f->held[0], f->path[0], source, err) == TBP_OK) {
-        f->entry.size_bytes = n;
-        f->entry.crc32 = tbp_sum_bytes(0, bytes, n);
-        f->entry.has_sum = f->is_written = true;
-        return TBP_OK;
-    }
-    return tbp_outputs_write(o, i, false, NULL, write_copy, &copy, err);
+    struct copy copy = {in->data, in->size};
+    if (!copy_file(f, source, in))
+        return tbp_outputs_write(o, i, false, NULL, write_copy, &copy, err);
+    f->entry.size_bytes = in->size;
+    f->entry.crc32 = o->facts.input_crc32;
+    f->entry.has_sum = f->is_written = true;
+    return TBP_OK;
 }
 
 static int commit_files(struct tbp_outputs *o, struct tbp_error *err) {
@@ -340,6 +347,21 @@ static int commit_files(struct tbp_outputs *o, struct tbp_error *err) {
         }
     }
     return TBP_OK;
+}
+
+/* The host's xplane is about to be another one: what the plugin made of the former is worthless. */
+static bool is_xplane_news(const struct tbp_outputs *o) {
+    for (size_t i = 0; i < o->files.n; i++) {
+        const struct tbp_output_file *f = &o->files.at[i];
+        if (f->held[0] && is_xplane(o, f->entry.name))
+            return tbp_sink_file_is_news(f->held[0]);
+    }
+    return false;
+}
+
+static void remove_caches(struct tbp_outputs *o) {
+    const struct tbp_output_target *t = &o->targets[0];
+    o->n_caches += tbp_plugin_caches_remove(t->folder, tbp_str_c(o->stem), t->before.files.n > 0);
 }
 
 static int conclude_target(struct tbp_outputs *o, unsigned target, const struct tbp_ledger *ledger,
@@ -361,8 +383,13 @@ int tbp_outputs_finish(struct tbp_outputs *o, const struct tbp_ledger *ledger,
     int status = TBP_OK;
     for (unsigned k = 0; k < o->n_targets && !status; k++)
         status = announce(o, k, err);
+    bool has_news = !status && is_xplane_news(o);
+    if (has_news)
+        remove_caches(o); /* before, lest a kill leave them beside the new xplane */
     if (!status)
         status = commit_files(o, err);
+    if (has_news)
+        remove_caches(o); /* and after: a page may have been opened meanwhile */
     for (unsigned k = 0; k < o->n_targets && !status; k++)
         status = conclude_target(o, k, ledger, err);
     return status;

@@ -17,6 +17,7 @@
 #ifndef TBP_CLI_CONVERT_OUTPUT_H
 #define TBP_CLI_CONVERT_OUTPUT_H
 
+#include "base/file.h"
 #include "cli/receipt.h"
 #include "plugin_data/sink.h"
 
@@ -27,7 +28,6 @@ struct tbp_output_where {
     const char *pages_folder;  /* a second one, for the pages alone; or NULL */
     bool is_pages_only;        /* the first one, too, shall hold no xplane */
     const char *const *inputs; /* real paths of what is read; NULL-terminated */
-    unsigned new_mode;         /* permissions of an ordinary new file */
 };
 
 struct tbp_output_target {
@@ -53,6 +53,7 @@ struct tbp_outputs {
     struct tbp_receipt_facts facts;
     TBP_VEC(struct tbp_output_file) files;
     unsigned n_kept, n_removed;
+    unsigned n_caches; /* of the plugin, removed since the xplane is another one */
 };
 
 int tbp_outputs_init(struct tbp_outputs *o, const char *stem, const struct tbp_output_where *where,
@@ -66,10 +67,10 @@ bool tbp_outputs_wants(const struct tbp_outputs *o, size_t i); /* some folder ta
 typedef int tbp_output_fn(void *ctx, struct tbp_sink *sink, struct tbp_error *err);
 int tbp_outputs_write(struct tbp_outputs *o, size_t i, bool gzip, struct tbp_pool *pool,
                       tbp_output_fn *fn, void *ctx, struct tbp_error *err);
-/* The file is the same bytes as `source`: a hard link where the file system allows and a new file
- * would have the same owner and permissions, else a copy. */
-int tbp_outputs_link(struct tbp_outputs *o, size_t i, const char *source, const void *bytes,
-                     size_t n, struct tbp_error *err);
+/* The file is the same bytes as the input `in` that was opened at `source`, and its own: what
+ * becomes of the input later does not matter. */
+int tbp_outputs_copy(struct tbp_outputs *o, size_t i, const char *source,
+                     const struct tbp_input *in, struct tbp_error *err);
 int tbp_outputs_finish(struct tbp_outputs *o, const struct tbp_ledger *ledger,
                        struct tbp_error *err);
 /* Instead of finish: removes what a former conversion wrote, the receipt too. */

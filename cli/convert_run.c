@@ -137,9 +137,7 @@ static int write_xplane(struct host_state *h, struct tbp_error *err) {
                                        rewrite_xplane, h, err);
         return status ? tbp_cause(err, "while writing the xplane") : TBP_OK;
     }
-    const struct tbp_input *in = &h->opened->input;
-    return tbp_outputs_link(h->outputs, h->xplane, in->mapped ? h->path : NULL, in->data, in->size,
-                            err);
+    return tbp_outputs_copy(h->outputs, h->xplane, h->path, &h->opened->input, err);
 }
 
 /* Pool job: a page, or behind them the xplane. */
@@ -154,6 +152,7 @@ static void summarize(struct tbp_convert_host *r, const struct tbp_outputs *o) {
     snprintf(r->replaced, sizeof r->replaced, "%.*s", (int)former.n, former.p);
     r->n_kept = o->n_kept;
     r->n_removed = o->n_removed;
+    r->n_caches = o->n_caches;
     for (size_t i = 0; i < o->files.n; i++) {
         if (!o->files.at[i].is_written)
             continue;
@@ -401,7 +400,7 @@ static int convert_locked(const struct tbp_convert_job *job, struct tbp_arena *a
                             .session = tbp_run_session(&loader, job->semantics, arena, job->pool),
                             .results = result->hosts,
                             .where = {job->folder, job->pages_folder, job->is_pages_only,
-                                      real_inputs(job->run, arena), job->new_mode}};
+                                      real_inputs(job->run, arena)}};
     convert_hosts(&run, arena, result);
     tbp_session_free(run.session);
     for (size_t i = 0; i < n; i++) {

@@ -21,7 +21,6 @@ struct tbp_convert_job {
     const char *pages_folder; /* second folder, for the pages alone; or NULL */
     bool has_xplane;          /* write <host>.xplane.pb */
     bool is_pages_only;       /* folder shall hold no xplane: plugins would ignore the pages */
-    unsigned new_mode;        /* permissions of an ordinary new file */
     enum tbp_semantics semantics;
     const char *from;
     const bool *is_tool_wanted; /* by index in tbp_tools */
@@ -34,9 +33,9 @@ struct tbp_convert_host {
     struct tbp_ledger ledger;
     int64_t start_s; /* when the profile begins, since 1970 */
     size_t n_files;
-    unsigned n_kept, n_removed;
-    uint64_t size_bytes;  /* of what was written */
-    uint64_t input_bytes; /* of what was read */
+    unsigned n_kept, n_removed, n_caches; /* n_caches: of the plugin, removed */
+    uint64_t size_bytes;                  /* of what was written */
+    uint64_t input_bytes;                 /* of what was read */
     uint32_t input_crc32;
     char replaced[128]; /* input of the conversion that this one replaces, if it was another */
     int status;         /* of this host */

@@ -81,6 +81,8 @@ extern const struct tbp_doctor_check tbp_check_empty_run, tbp_check_file_names,
 /* doctor_xplanes.c: what is in the xplanes */
 extern const struct tbp_doctor_check tbp_check_damaged, tbp_check_no_events, tbp_check_host_plane,
     tbp_check_file_size, tbp_check_recorder;
+/* doctor_receipts.c: what belongs together */
+extern const struct tbp_doctor_check tbp_check_receipt, tbp_check_old_cache;
 /* doctor_plugin.c: what is installed */
 extern const struct tbp_doctor_check tbp_check_python, tbp_check_tensorboard, tbp_check_plugin,
     tbp_check_conflict, tbp_check_backend, tbp_check_charts;

@@ -29,6 +29,8 @@ const struct tbp_doctor_check *const tbp_doctor_checks[] = {
     &tbp_check_recorder,
     &tbp_check_several_hosts,
     &tbp_check_caches,
+    &tbp_check_old_cache,
+    &tbp_check_receipt,
     &tbp_check_gpu_driver,
     &tbp_check_gpu_cupti,
     &tbp_check_gpu_permission,

@@ -7,6 +7,7 @@
 
 #include "plugin_data/marker.h"
 #include "plugin_data/rundir.h"
+#include "plugin_data/sink.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -141,7 +142,7 @@ static void run_layout(struct tbp_doctor *d, const struct tbp_doctor_check *self
                                    "holds '%s'%s where no plugin looks: runs are the folders "
                                    "LOGDIR/plugins/profile/RUN",
                                    s->files.at[0].name, s->files.n > 1 ? " and others" : "");
-        f->advice = "tbprof doctor --fix links the files into such a folder";
+        f->advice = "tbprof doctor --fix copies the files into such a folder";
         f->subject = s;
     }
 }
@@ -187,6 +188,17 @@ static int write_marker(const char *logdir, int64_t time_s, struct tbp_error *er
     return tbp_marker_write(logdir, host, time_s, err);
 }
 
+/* No link: who records into the same file again would change the run. */
+static int copy_file(const char *from, const char *to, struct tbp_error *err) {
+    struct tbp_sink_file *f;
+    int status = tbp_sink_file_new(&f, to, err);
+    if (status)
+        return status;
+    status = tbp_sink_file_copy(f, from, err);
+    tbp_sink_file_free(f);
+    return status;
+}
+
 static int fix_layout(struct tbp_doctor *d, const struct tbp_finding *f, const char **did,
                       struct tbp_error *err) {
     const struct tbp_doctor_folder *s = f->subject;
@@ -199,21 +211,20 @@ static int fix_layout(struct tbp_doctor *d, const struct tbp_finding *f, const c
     for (size_t i = 0; i < s->files.n && !status; i++) {
         const struct tbp_doctor_file *file = &s->files.at[i];
         const char *to = tbp_rundir_file(d->arena, folder, file->host, TBP_RUNDIR_XPLANE);
-        if (link(file->path, to) != 0)
-            status = tbp_fail_errno(err, TBP_E_IO, "linking '%s' to '%s' failed", file->path, to);
+        status = copy_file(file->path, to, err);
     }
     if (status) {
         rmdir(folder); /* if nothing is in it */
         return status;
     }
-    *did = tbp_arena_printf(d->arena, "linked into '%s'", folder);
+    *did = tbp_arena_printf(d->arena, "copied into '%s'", folder);
     return write_marker(logdir, s->files.at[0].mtime_s, err);
 }
 
 const struct tbp_doctor_check tbp_check_layout = {
     .name = "layout",
     .scope = TBP_CHECK_FILES,
-    .help = "xplane files lie in LOGDIR/plugins/profile/RUN (--fix links them there)",
+    .help = "xplane files lie in LOGDIR/plugins/profile/RUN (--fix copies them there)",
     .run = run_layout,
     .fix = fix_layout,
 };

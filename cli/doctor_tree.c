@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/sort.h"
+#include "cli/receipt.h"
 #include "plugin_data/rundir.h"
 
 #include <dirent.h>
@@ -134,8 +135,7 @@ struct place {
 struct walk {
     struct tbp_tree *t;
     TBP_VEC(struct place) stack;
-    struct tbp_idmap seen;   /* folders by device and inode */
-    struct tbp_idmap linked; /* xplanes of runs by device and inode */
+    struct tbp_idmap seen; /* folders by device and inode */
 };
 
 static uint64_t identity(const struct stat *st) {
@@ -178,12 +178,8 @@ static void take_run(struct walk *w, const struct place *here, const struct entr
     run.is_writable = access(here->path, W_OK) == 0;
     for (size_t i = 0; i < entries->list.n; i++) {
         const struct entry *e = &entries->list.at[i];
-        bool is_new;
-        if (S_ISDIR(e->st.st_mode))
-            continue;
-        add_file(&run, e);
-        if (run.files.at[run.files.n - 1].kind == TBP_FILE_XPLANE)
-            *tbp_idmap_put(&w->linked, identity(&e->st), &is_new) = 1;
+        if (!S_ISDIR(e->st.st_mode))
+            add_file(&run, e);
     }
     struct tbp_doctor_logdir *l = &w->t->logdirs.at[run.logdir];
     l->n_runs++;
@@ -192,8 +188,8 @@ static void take_run(struct walk *w, const struct place *here, const struct entr
     *tbp_vec_push(&w->t->runs) = run;
 }
 
-/* Files of a folder that is no run: xplanes here are strays, whether or not they are linked into a
- * run is known at the end. */
+/* Files of a folder that is no run: xplanes here are strays; whether or not a run has them, too, is
+ * known at the end. */
 static void take_others(struct walk *w, const struct place *here, const struct entries *entries) {
     struct tbp_doctor_folder stray = {.path = here->path, .name = strrchr(here->path, '/') + 1};
     for (size_t i = 0; i < entries->list.n; i++) {
@@ -246,24 +242,58 @@ static void visit(struct walk *w, struct place here) {
     tbp_vec_release(&entries.list);
 }
 
-/* Strays that lie in a run as well, by hard link, are none. */
-static void drop_linked_strays(struct walk *w) {
+struct xplane_sum {
+    const struct tbp_doctor_file *file;
+    uint32_t crc32;
+    bool was_tried, is_known;
+};
+struct xplane_sums {
+    TBP_VEC(struct xplane_sum) of_runs;
+};
+
+static bool sum_once(struct xplane_sum *s) {
+    uint64_t size_bytes;
+    if (!s->was_tried)
+        s->is_known = tbp_file_sum(s->file->path, &size_bytes, &s->crc32) &&
+                      size_bytes == s->file->size_bytes;
+    s->was_tried = true;
+    return s->is_known;
+}
+
+static bool is_in_a_run(struct xplane_sums *sums, const struct tbp_doctor_file *file) {
+    struct xplane_sum stray = {.file = file};
+    for (size_t i = 0; i < sums->of_runs.n; i++) {
+        struct xplane_sum *s = &sums->of_runs.at[i];
+        if (s->file->size_bytes == file->size_bytes && sum_once(&stray) && sum_once(s) &&
+            s->crc32 == stray.crc32)
+            return true;
+    }
+    return false;
+}
+
+/* Strays of which some run has a copy are none. */
+static void drop_copied_strays(struct tbp_tree *t) {
+    struct xplane_sums sums = {0};
     size_t n = 0;
-    for (size_t i = 0; i < w->t->strays.n; i++) {
-        struct tbp_doctor_folder *s = &w->t->strays.at[i];
-        size_t n_linked = 0;
-        for (size_t k = 0; k < s->files.n; k++) {
-            struct stat st;
-            if (stat(s->files.at[k].path, &st) == 0 &&
-                tbp_idmap_get(&w->linked, identity(&st)) != TBP_MAP_NONE)
-                n_linked++;
+    for (size_t i = 0; i < t->runs.n; i++) {
+        const struct tbp_doctor_folder *run = &t->runs.at[i];
+        for (size_t k = 0; k < run->files.n; k++) {
+            if (run->files.at[k].kind == TBP_FILE_XPLANE)
+                *tbp_vec_push(&sums.of_runs) = (struct xplane_sum){.file = &run->files.at[k]};
         }
-        if (n_linked == s->files.n)
+    }
+    for (size_t i = 0; i < t->strays.n; i++) {
+        struct tbp_doctor_folder *s = &t->strays.at[i];
+        size_t n_copied = 0;
+        while (n_copied < s->files.n && is_in_a_run(&sums, &s->files.at[n_copied]))
+            n_copied++;
+        if (n_copied == s->files.n)
             tbp_vec_release(&s->files);
         else
-            w->t->strays.at[n++] = *s;
+            t->strays.at[n++] = *s;
     }
-    w->t->strays.n = n;
+    t->strays.n = n;
+    tbp_vec_release(&sums.of_runs);
 }
 
 static void walk(struct tbp_tree *t) {
@@ -272,11 +302,10 @@ static void walk(struct tbp_tree *t) {
     while (w.stack.n && t->n_folders < MAX_FOLDERS)
         visit(&w, w.stack.at[--w.stack.n]);
     t->is_cut = w.stack.n > 0;
-    if (w.linked.cap)
-        drop_linked_strays(&w);
+    if (t->strays.n)
+        drop_copied_strays(t);
     tbp_vec_release(&w.stack);
     tbp_idmap_release(&w.seen);
-    tbp_idmap_release(&w.linked);
 }
 
 static bool is_folder(const char *path) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A log directory as the Profile tab meets it: which folders hold profiles, which files are in
- * them and what they are for. Names, sizes and rights only; nothing is opened here.
+ * them and what they are for. Names, sizes and rights only; opened are no more than files that may
+ * be copies of each other.
  *
  *   root ─ logdirs: every folder with plugins/profile below it ("" or "train")
  *        ─ runs:    plugins/profile/RUN, with its files by kind

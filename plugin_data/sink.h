@@ -56,10 +56,11 @@ void tbp_sink_file_make_durable(struct tbp_sink_file *f);
  * there; commit, later, is the renaming alone. */
 void tbp_sink_file_hold(struct tbp_sink_file *f);
 int tbp_sink_file_commit(struct tbp_sink_file *f, struct tbp_error *err);
-/* A held file that is one more link to `source`, complete at once; nothing may stand at path.
- * TBP_E_IO where the file system has no such links. */
-int tbp_sink_file_link(struct tbp_sink_file **out, const char *path, const char *source,
-                       struct tbp_error *err);
+/* Of a held file: whether commit changes what is at path; not if the same bytes are there. */
+bool tbp_sink_file_is_news(const struct tbp_sink_file *f);
+/* Instead of writing and finish: the bytes of `source` as they are now. Where the file system can,
+ * they share its blocks, and part when one of the two is written to; never is it a link. */
+int tbp_sink_file_copy(struct tbp_sink_file *f, const char *source, struct tbp_error *err);
 void tbp_sink_file_free(struct tbp_sink_file *f); /* NULL is fine; unfinished: temporary removed */
 
 /* Removes the temporaries of all unfinished file sinks; for signal handlers (async-signal-safe). */

@@ -14,11 +14,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -175,6 +177,10 @@ static int complete(struct tbp_sink_file *f, struct tbp_error *err) {
     return close(fd) == 0 ? TBP_OK : tbp_fail_errno(err, TBP_E_IO, "cannot write '%s'", f->path);
 }
 
+bool tbp_sink_file_is_news(const struct tbp_sink_file *f) {
+    return f->temporary != NULL;
+}
+
 int tbp_sink_file_commit(struct tbp_sink_file *f, struct tbp_error *err) {
     if (!f->temporary)
         return TBP_OK;
@@ -192,15 +198,8 @@ static int file_finish(struct tbp_sink *base, struct tbp_error *err) {
     return status || f->is_held ? status : tbp_sink_file_commit(f, err);
 }
 
-/* The new name, for a file of its own or as one more link to source; 0 or an open descriptor. */
-static int make_entry(const char *path, const char *source) {
-    if (source)
-        return linkat(AT_FDCWD, source, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
-    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-}
-
 /* Makes the entry f->temporary->path unless a signal asked to stop; errno is EINTR then. */
-static int open_new(struct tbp_sink_file *f, const char *source) {
+static int open_new(struct tbp_sink_file *f) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -209,7 +208,7 @@ static int open_new(struct tbp_sink_file *f, const char *source) {
     errno = EINTR;
     if (!atomic_load(&is_stopping)) {
         atomic_store(&f->temporary->live, true);
-        fd = make_entry(f->temporary->path, source);
+        fd = open(f->temporary->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0)
             atomic_store(&f->temporary->live, false);
     }
@@ -220,9 +219,8 @@ static int open_new(struct tbp_sink_file *f, const char *source) {
     return fd;
 }
 
-/* Creates the temporary, with the modes of an ordinary new file (O_CREAT obeys the umask) unless it
- * is a link to source. */
-static int create(struct tbp_sink_file *f, const char *source, struct tbp_error *err) {
+/* Creates the temporary, with the modes of an ordinary new file: O_CREAT obeys the umask. */
+static int create(struct tbp_sink_file *f, struct tbp_error *err) {
     const char *slash = strrchr(f->path, '/'), *name = slash ? slash + 1 : f->path;
     int folder = (int)(name - f->path);
     for (int i = 0; i < TRIES; ++i) {
@@ -234,9 +232,9 @@ static int create(struct tbp_sink_file *f, const char *source, struct tbp_error 
         }
         if (access(f->temporary->path, F_OK) == 0)
             continue; /* of another process: must not be taken for ours below */
-        int fd = open_new(f, source);
+        int fd = open_new(f);
         if (fd >= 0) {
-            f->out.fd = source ? -1 : fd;
+            f->out.fd = fd;
             return TBP_OK;
         }
         if (errno == EINTR && atomic_load(&is_stopping))
@@ -247,8 +245,7 @@ static int create(struct tbp_sink_file *f, const char *source, struct tbp_error 
     return tbp_fail_errno(err, TBP_E_IO, "cannot create a file beside '%s'", f->path);
 }
 
-static int new_file(struct tbp_sink_file **out, const char *path, const char *source,
-                    struct tbp_error *err) {
+int tbp_sink_file_new(struct tbp_sink_file **out, const char *path, struct tbp_error *err) {
     struct tbp_arena memory;
     tbp_arena_init(&memory);
     struct tbp_sink_file *f = TBP_NEW(&memory, struct tbp_sink_file);
@@ -257,7 +254,7 @@ static int new_file(struct tbp_sink_file **out, const char *path, const char *so
     f->memory = memory;
     tbp_sink_fd_init(&f->out, -1);
     f->temporary = take_temporary();
-    int status = f->temporary ? create(f, source, err)
+    int status = f->temporary ? create(f, err)
                               : tbp_fail(err, TBP_E_LIMIT, "more than %d files open for writing",
                                          TEMPORARIES);
     if (status != TBP_OK) {
@@ -268,13 +265,44 @@ static int new_file(struct tbp_sink_file **out, const char *path, const char *so
     return TBP_OK;
 }
 
-int tbp_sink_file_new(struct tbp_sink_file **out, const char *path, struct tbp_error *err) {
-    return new_file(out, path, NULL, err);
+static bool is_copied_in_kernel(int to, int from) {
+    enum { AT_A_TIME = 1 << 30 };
+    ssize_t n = ioctl(to, FICLONE, from);
+    if (n == 0)
+        return true;
+    while ((n = copy_file_range(from, NULL, to, NULL, AT_A_TIME, 0)) > 0)
+        continue;
+    return n == 0 && lseek(from, 0, SEEK_CUR) > 0; /* some file systems say 0 and copy nothing */
 }
 
-int tbp_sink_file_link(struct tbp_sink_file **out, const char *path, const char *source,
-                       struct tbp_error *err) {
-    return new_file(out, path, source, err);
+static int copy_by_hand(struct tbp_sink_file *f, int from, struct tbp_error *err) {
+    char chunk[COMPARE_BYTES];
+    ssize_t n;
+    if (lseek(from, 0, SEEK_SET) != 0 || ftruncate(f->out.fd, 0) != 0 ||
+        lseek(f->out.fd, 0, SEEK_SET) != 0)
+        return tbp_fail_errno(err, TBP_E_IO, "cannot start '%s' again", f->path);
+    while ((n = read_fully(from, chunk, sizeof chunk)) > 0) {
+        int status = tbp_sink_write(&f->out.base, chunk, (size_t)n, err);
+        if (status)
+            return tbp_cause(err, "while writing '%s'", f->path);
+    }
+    return n == 0 ? TBP_OK : tbp_fail_errno(err, TBP_E_IO, "copying to '%s' failed", f->path);
+}
+
+int tbp_sink_file_copy(struct tbp_sink_file *f, const char *source, struct tbp_error *err) {
+    struct stat st;
+    TBP_BUG_IF(f->size_bytes);
+    int from = open(source, O_RDONLY | O_CLOEXEC);
+    if (from < 0)
+        return tbp_fail_errno(err, TBP_E_IO, "opening '%s' failed", source);
+    int status = is_copied_in_kernel(f->out.fd, from) ? TBP_OK : copy_by_hand(f, from, err);
+    close(from);
+    if (!status && fstat(f->out.fd, &st) != 0)
+        status = tbp_fail_errno(err, TBP_E_IO, "copying to '%s' failed", f->path);
+    if (status)
+        return status;
+    f->size_bytes = (uint64_t)st.st_size;
+    return tbp_sink_finish(&f->base, err);
 }
 
 void tbp_sink_file_make_durable(struct tbp_sink_file *f) {

@@ -156,6 +156,54 @@ class Folders(DoctorCase):
         open(os.path.join(self.log, "w.123.pt.trace.json"), "w").close()
         self.assertIn("PyTorch", self.finds("problem", "no-data")["to_do"])
 
+    def test_receipt_tells_which_file_differs(self):
+        self.healthy("--semantics", "official")
+        folder = os.path.join(self.log, "plugins", "profile", os.listdir(os.path.join(self.log, "plugins", "profile"))[0])
+        page = os.path.join(folder, "worker0.overview_page.json")
+        with open(page, "r+b") as f:
+            f.write(b" ")  # same size
+        f = self.finds("problem", "receipt", self.log, "--files-only")
+        self.assertEqual(f["where"], page)
+        self.assertTrue(f["what"].endswith(": it has other bytes"), f)
+        os.remove(page)
+        self.assertIn("1 file that is not there ('worker0.overview_page.json')", self.finds("note", "receipt")["what"])
+        xplane = os.path.join(folder, "worker0.xplane.pb")
+        with open(xplane, "ab") as f:
+            f.write(b"\x0a\x00")  # one more plane, empty
+        found, answer = self.look()
+        self.assertEqual(found, [("note", "receipt"), ("problem", "receipt")])
+        self.assertEqual(answer["findings"][1]["where"], xplane)
+        self.assertIn("it has another size", answer["findings"][1]["what"])
+
+    def test_receipt_of_an_xplane_converted_in_place(self):
+        xplane = self.copied()
+        self.expect(0, "convert", "--quiet", "--semantics", "official", self.log)
+        self.clean()
+        with open(xplane, "ab") as f:
+            f.write(b"\x0a\x00")
+        self.assertIn("what the pages were made of", self.finds("problem", "receipt")["what"])
+
+    def test_receipt_of_a_conversion_that_was_killed(self):
+        self.healthy()
+        folder = os.path.join(self.log, "plugins", "profile", os.listdir(os.path.join(self.log, "plugins", "profile"))[0])
+        name = os.path.join(folder, "worker0.tbprof.json")
+        with open(name) as f:
+            text = f.read()
+        with open(name, "w") as f:
+            f.write(text.replace('"complete":true', '"complete":false'))
+        self.assertIn("did not come to its end", self.finds("problem", "receipt")["what"])
+
+    def test_old_cache(self):
+        xplane = self.copied()
+        folder = os.path.dirname(xplane)
+        os.utime(xplane, (2000, 2000))
+        for name, time in (("ALL_HOSTS.op_stats_v2.pb", 1999), ("worker0.SSTABLE", 2000), ("other.SSTABLE", 1)):
+            open(os.path.join(folder, name), "w").close()
+            os.utime(os.path.join(folder, name), (time, time))
+        found, answer = self.look(self.log, "--files-only")
+        self.assertEqual(found, [("problem", "old-cache")])
+        self.assertEqual(answer["findings"][0]["where"], os.path.join(folder, "ALL_HOSTS.op_stats_v2.pb"))
+
     def test_flat_folder(self):
         shutil.copytree(os.path.dirname(self.copied()), self.path("flat"))
         self.finds("problem", "layout", self.path("flat"))
@@ -165,9 +213,9 @@ class Folders(DoctorCase):
         self.clean(self.path("flat"))
         after = sums(self.path("flat"))
         self.assertEqual({p: after[p] for p in before}, before)
-        linked = [p for p in after if p.startswith("plugins/profile/") and p.endswith("/worker0.xplane.pb")]
-        self.assertEqual(len(linked), 1)
-        self.assertTrue(os.path.samefile(self.path("flat", linked[0]), self.path("flat", "worker0.xplane.pb")))
+        copied, = [p for p in after if p.startswith("plugins/profile/") and p.endswith("/worker0.xplane.pb")]
+        self.assertEqual(after[copied], before["worker0.xplane.pb"])
+        self.assertEqual(os.stat(self.path("flat", copied)).st_nlink, 1)
         self.assertEqual(len([p for p in after if p.endswith(".profile-empty")]), 1)
 
     def test_run_folders_in_the_wrong_place(self):
@@ -266,7 +314,8 @@ class Files(DoctorCase):
         open(self.path("pages", RUN, "worker0.kernel_stats.pb"), "w").close()  # a table without rows
         self.clean(self.path("pages"), python=old)
         open(self.path("pages", RUN, "worker0.overview_page.json"), "w").close()
-        self.finds("problem", "empty-file", self.path("pages"), python=old)
+        found, _ = self.look(self.path("pages"), python=old)
+        self.assertEqual(found, [("problem", "empty-file"), ("problem", "receipt")])
 
     def test_damaged(self):
         xplane = self.copied()

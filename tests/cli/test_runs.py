@@ -168,7 +168,58 @@ class Runs(Case):
         self.assertIn("hides the pages", self.convert("--for", "legacy", SAMPLE).stderr)
         self.assertIn("worker0.xplane.pb", os.listdir(self.folder()))
 
-    # ---- links ----
+    # ---- copies ----
+
+    def test_input_written_anew_in_place_does_not_change_the_run(self):
+        source = shutil.copy(SAMPLE, self.path("worker0.xplane.pb"))
+        os.chmod(source, 0o644)
+        for mask in (0o022, 0o077):  # whatever a new file's permissions are
+            log = f"log{mask}"
+            subprocess.run([TBPROF, "convert", "-q", "--semantics", "official", "-o", self.path(log), "--run", "r", source],
+                           check=True, preexec_fn=lambda: os.umask(mask))
+        before = {n: sums(self.path(n)) for n in os.listdir(self.tmp) if n.startswith("log")}
+        self.assertEqual(os.stat(source).st_nlink, 1)
+        with open(source, "r+b") as f, open(WORKERS[1], "rb") as other:
+            f.write(other.read())
+            f.truncate()
+        for log, was in before.items():
+            self.assertEqual(sums(self.path(log)), was)
+            self.check_receipt(self.folder(log=log), "worker0")
+
+    # ---- the plugin's caches ----
+
+    OF_H = ("h.op_stats_v2.pb", "h.SSTABLE", "h.metadata.SSTABLE", "h.trie.SSTABLE", "h.dcn_collective_stats.pb",
+            "h.smart_suggestion.pb", "ALL_HOSTS.op_stats_v2.pb", "ALL_HOSTS.smart_suggestion.pb", "cache_version.txt",
+            ".cached_tools.json", "jit_f.hlo_proto.pb")
+    OF_OTHERS = ("other.op_stats_v2.pb", "other.SSTABLE", "other.metadata.SSTABLE", "h.txt", "op_stats.txt")
+
+    def test_caches_go_with_the_xplane_they_were_made_of(self):
+        self.convert("--host", "h", SAMPLE)
+        for name in self.OF_H + self.OF_OTHERS:
+            with open(os.path.join(self.folder(), name), "w") as f:
+                f.write("made by the plugin")
+        answer = json.loads(self.convert("--host", "h", "--json", SAMPLE).stdout)
+        self.assertEqual(answer["runs"][0]["hosts"][0]["caches_removed"], 0)  # the same profile
+        self.assertEqual(set(self.OF_H + self.OF_OTHERS) - set(os.listdir(self.folder())), set())
+        r = self.convert("--host", "h", WORKERS[1])
+        self.assertIn(f"removed {len(self.OF_H)} caches that the plugin had made of the former xplane", r.stderr)
+        left = set(os.listdir(self.folder()))
+        self.assertEqual((left & set(self.OF_H), left & set(self.OF_OTHERS)), (set(), set(self.OF_OTHERS)))
+
+    def test_caches_of_an_xplane_converted_in_place_stay(self):
+        folder = self.folder()
+        os.makedirs(folder)
+        shutil.copy(SAMPLE, os.path.join(folder, "h.xplane.pb"))
+        for name in self.OF_H:
+            open(os.path.join(folder, name), "w").close()
+        self.expect(0, "convert", folder)
+        self.assertEqual(set(self.OF_H) - set(os.listdir(folder)), set())
+
+    def test_programs_of_a_recorder_stay(self):
+        os.makedirs(self.folder())
+        open(os.path.join(self.folder(), "jit_f.hlo_proto.pb"), "w").close()
+        self.convert("--host", "h", SAMPLE)
+        self.assertIn("jit_f.hlo_proto.pb", os.listdir(self.folder()))
 
     def test_permissions_of_the_input_are_not_inherited(self):
         source = shutil.copy(SAMPLE, self.path("worker0.xplane.pb"))
@@ -260,13 +311,13 @@ class Runs(Case):
 
     def test_combined_files_of_others_stay(self):
         self.convert(WORKERS[0])
-        foreign = os.path.join(self.folder(), "ALL_HOSTS.op_stats_v2.pb")
+        foreign = os.path.join(self.folder(), "ALL_HOSTS.op_profile.pb")
         with open(foreign, "wb") as f:
-            f.write(b"the plugin's")
+            f.write(b"somebody's")
         self.convert(WORKERS[1])
         self.convert(WORKERS[0])
         with open(foreign, "rb") as f:
-            self.assertEqual(f.read(), b"the plugin's")
+            self.assertEqual(f.read(), b"somebody's")
 
 
 if __name__ == "__main__":
