@@ -60,6 +60,8 @@ static const char *const convert_examples[] = {
     "a file; then: tensorboard --logdir logdir",
     "tbprof convert logdir",
     "every run of a log directory, in place",
+    "tbprof convert mindspore/profiler -o logdir",
+    "the folder of another profiler",
     "tbprof convert a.xplane.pb b.xplane.pb --run both --for all",
     "two hosts of one run, for old and new plugins",
     NULL,
@@ -525,8 +527,8 @@ const struct tbp_command tbp_command_convert = {
     .args = "INPUT...",
     .help = "write run folders for TensorBoard",
     .about =
-        "Converts profiles: each INPUT (a file, a run folder, a log directory or '-') becomes a "
-        "run "
+        "Converts profiles: each INPUT (a file, a run folder, a log directory, an output folder "
+        "of MindSpore's or Ascend's profiler or of rocprofv3, or '-') becomes a run "
         "in DIR/plugins/profile that TensorBoard's Profile tab shows, with the pages as JSON for "
         "scripts beside it.\n"
         "Converting again gives the same bytes; inputs and files that tbprof did not write are "
