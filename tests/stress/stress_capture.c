@@ -134,6 +134,7 @@ static void one_session(const char *logdir, uint32_t *random) {
     options.rss_period_ms = 0;
     options.max_host_bytes = (uint64_t)(1 + next_random(random) % 64) << 20;
     options.full_policy = policies[next_random(random) % 3];
+    options.spool_dir = next_random(random) % 2 ? "memory" : NULL;
     options.start_paused = 1; /* so that this thread has its chunk for marks before all are taken */
     must(tbprof_start(logdir, &options), "start");
     must(tbprof_resume(), "first resume");
