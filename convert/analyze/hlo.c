@@ -179,6 +179,22 @@ static bool has_gpu_costs(const struct tbp_host *h) {
     return has_gpu;
 }
 
+static uint64_t offset_in(const struct tbp_host *h, struct tbp_str proto) {
+    const uint8_t *at = (const uint8_t *)proto.p;
+    bool is_inside = at >= h->input.data && at < h->input.data + h->input.size;
+    return is_inside ? (uint64_t)(at - h->input.data) : TBP_NO_OFFSET;
+}
+
+/* In the ledger of the host as it stays: grouping may have it read anew. */
+static int count_damaged(struct tbp_session *s, uint32_t host, size_t n, uint64_t first,
+                         struct tbp_error *err) {
+    struct tbp_host *h = tbp_session_host(s, host, err);
+    if (!h)
+        return err->code;
+    tbp_ledger_count(&h->ledger, TBP_LEDGER_HLO_DAMAGED, n, first);
+    return TBP_OK;
+}
+
 static int hlo_of_host(struct tbp_session *s, uint32_t host, struct tbp_arena *out, void **table,
                        struct tbp_error *err) {
     const struct tbp_host *h = tbp_session_raw_host(s, host, err);
@@ -192,19 +208,25 @@ static int hlo_of_host(struct tbp_session *s, uint32_t host, struct tbp_arena *o
     size_t n;
     struct candidate *candidates = find_candidates(p, out, &n);
     bool wants_costs = has_gpu_costs(h);
+    size_t n_damaged = 0;
+    uint64_t first = TBP_NO_OFFSET;
     t->programs = TBP_NEW_N(out, struct tbp_hlo_program, n + 1);
     for (size_t i = 0; i < n; i++) {
         bool is_known =
             t->n_programs > 0 && t->programs[t->n_programs - 1].id == candidates[i].program_id;
-        if (!is_known)
-            read_program(t, &candidates[i], wants_costs, out);
+        if (is_known || read_program(t, &candidates[i], wants_costs, out))
+            continue;
+        uint64_t offset = offset_in(h, candidates[i].proto);
+        first = offset < first ? offset : first;
+        n_damaged++;
     }
-    return TBP_OK;
+    return n_damaged ? count_damaged(s, host, n_damaged, first, err) : TBP_OK;
 }
 
 const struct tbp_analysis tbp_analysis_hlo = {
     .name = "hlo",
     .help = "compiled programs: names and costs of their instructions",
+    .counts = true,
     .host = hlo_of_host,
 };
 

@@ -363,19 +363,36 @@ static bool is_subprocess_plane(const struct tbp_plane *p) {
     return tbp_str_starts(p->name, TBP_HOST_PLANE " [");
 }
 
+/* Lines without events and derived ones add the same nothing, so one of them stands for all. */
+static size_t choose_lines(const struct plane_ops *po, const struct tbp_plane *p,
+                           struct replay *lines) {
+    bool has_silent = false;
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_lines; i++) {
+        bool is_silent = p->lines[i].is_derived || p->lines[i].ev.n == 0;
+        if (!is_silent || !has_silent)
+            lines[n++] = (struct replay){.po = po, .line = &p->lines[i]};
+        has_silent |= is_silent;
+    }
+    return n;
+}
+
+/* Tables of some lines at a time are in memory: there may be a million lines. */
 static int add_plane(struct tbp_session *s, const struct tbp_plane *p, struct tbp_op_builder *into,
                      struct tbp_arena *a, struct tbp_error *err) {
+    enum { AT_A_TIME = 1024 };
     struct plane_ops po;
     plane_ops_init(&po, p, tbp_session_semantics(s), a);
     struct replay *lines = TBP_NEW_N(a, struct replay, p->n_lines);
-    for (size_t i = 0; i < p->n_lines; i++) {
-        lines[i].po = &po;
-        lines[i].line = &p->lines[i];
-    }
-    int status = tbp_pool_for(tbp_session_pool(s), p->n_lines, run_line, lines, err);
-    for (size_t i = 0; i < p->n_lines; i++) {
-        tbp_op_builder_add(into, &lines[i].table);
-        tbp_op_builder_release(&lines[i].table);
+    size_t n = choose_lines(&po, p, lines);
+    int status = TBP_OK;
+    for (size_t from = 0; from < n && !status; from += AT_A_TIME) {
+        size_t here = n - from < AT_A_TIME ? n - from : AT_A_TIME;
+        status = tbp_pool_for(tbp_session_pool(s), here, run_line, lines + from, err);
+        for (size_t i = from; i < from + here; i++) {
+            tbp_op_builder_add(into, &lines[i].table);
+            tbp_op_builder_release(&lines[i].table);
+        }
     }
     plane_ops_release(&po);
     return status;

@@ -159,6 +159,17 @@ static void *grow(struct tbp_arena *a, void *at, size_t n, size_t *cap, size_t s
     return p;
 }
 
+void tbp_host_add_text(struct tbp_host *h, struct tbp_str **list, size_t *n, struct tbp_str text) {
+    bool is_full = (*n & (*n - 1)) == 0; /* room is the power of two that is not below n */
+    if (is_full) {
+        struct tbp_str *grown = TBP_NEW_N(&h->arena, struct tbp_str, *n ? 2 * *n : 1);
+        if (*n)
+            memcpy(grown, *list, *n * sizeof *grown);
+        *list = grown;
+    }
+    (*list)[(*n)++] = text;
+}
+
 static int64_t largest_meta_id(const struct tbp_plane *p) {
     int64_t id = 0;
     for (size_t i = 1; i < p->n_metas; i++)
@@ -216,11 +227,8 @@ uint32_t tbp_plane_ensure_stat(struct tbp_plane *p, struct tbp_str name) {
 
 struct tbp_line *tbp_plane_add_line(struct tbp_plane *p, int64_t id, struct tbp_str name,
                                     int64_t timestamp_ns) {
-    struct tbp_line *lines = TBP_NEW_N(&p->host->arena, struct tbp_line, p->n_lines + 1);
-    if (p->n_lines)
-        memcpy(lines, p->lines, p->n_lines * sizeof *lines);
-    p->lines = lines;
-    struct tbp_line *l = &lines[p->n_lines++];
+    p->lines = grow(&p->host->arena, p->lines, p->n_lines, &p->cap_lines, sizeof *p->lines);
+    struct tbp_line *l = &p->lines[p->n_lines++];
     *l = (struct tbp_line){.id = id,
                            .name = tbp_arena_str(&p->host->arena, name),
                            .timestamp_ns = timestamp_ns,

@@ -65,7 +65,7 @@ bool tbp_host_group_name(const struct tbp_host *h, int64_t group, struct tbp_str
 }
 
 void tbp_id_index_init(struct tbp_id_index *x, size_t n, struct tbp_arena *a) {
-    *x = (struct tbp_id_index){.n_dense = 4 * n + 64};
+    *x = (struct tbp_id_index){.n_dense = n ? 4 * n + 64 : 0};
     x->dense = TBP_NEW_N(a, uint32_t, x->n_dense);
 }
 

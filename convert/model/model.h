@@ -134,7 +134,7 @@ struct tbp_plane {
     int64_t id;
     struct tbp_str name;
     struct tbp_line *lines;
-    size_t n_lines;
+    size_t n_lines, cap_lines;
     struct tbp_meta *metas; /* metas[0] is the nameless entry for ids that are not in the file */
     size_t n_metas, cap_metas;
     struct tbp_stat_meta *stat_metas; /* stat_metas[0]: the nameless entry */

@@ -216,7 +216,8 @@ static void index_plane(struct reading *r, size_t index) {
     p->metas[p->n_metas++] =
         (struct tbp_meta){.name = TBP_STR_NONE, .display = TBP_STR_NONE, .wire = TBP_STR_NONE};
     p->stat_metas[p->n_stat_metas++] = (struct tbp_stat_meta){.name = TBP_STR_NONE};
-    p->lines = TBP_NEW_N(&h->arena, struct tbp_line, c.lines + 1);
+    p->cap_lines = c.lines + 1;
+    p->lines = TBP_NEW_N(&h->arena, struct tbp_line, p->cap_lines);
     p->stats = TBP_NEW_N(&h->arena, struct tbp_str, c.stats + 1);
     tbp_id_index_init(&p->meta_by_id, c.metas, &h->arena);
     tbp_id_index_init(&p->stat_meta_by_id, c.stat_metas, &h->arena);
@@ -226,14 +227,6 @@ static void index_plane(struct reading *r, size_t index) {
     bool is_cut;
     while (tbp_walk_next(&walk, &f, &is_cut))
         add_plane_field(r, p, &f, is_cut, &walk);
-}
-
-static void add_text(struct reading *r, struct tbp_str **list, size_t *n, struct tbp_wire w) {
-    struct tbp_str *grown = TBP_NEW_N(&r->host->arena, struct tbp_str, *n + 1);
-    if (*n)
-        memcpy(grown, *list, *n * sizeof *grown);
-    grown[(*n)++] = checked_text(r, w);
-    *list = grown;
 }
 
 /* Finds the planes; texts of the space are taken at once. */
@@ -250,11 +243,11 @@ static void index_space(struct reading *r) {
             if (is_cut)
                 walk.w.at = span->w.end = count_plane(r, span, &(struct counts){0});
         } else if (f.number == TBP_XSPACE_ERRORS) {
-            add_text(r, &h->errors, &h->n_errors, f.bytes);
+            tbp_host_add_text(h, &h->errors, &h->n_errors, checked_text(r, f.bytes));
         } else if (f.number == TBP_XSPACE_WARNINGS) {
-            add_text(r, &h->warnings, &h->n_warnings, f.bytes);
+            tbp_host_add_text(h, &h->warnings, &h->n_warnings, checked_text(r, f.bytes));
         } else if (f.number == TBP_XSPACE_HOSTNAMES) {
-            add_text(r, &h->hostnames, &h->n_hostnames, f.bytes);
+            tbp_host_add_text(h, &h->hostnames, &h->n_hostnames, checked_text(r, f.bytes));
         }
     }
 }

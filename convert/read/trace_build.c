@@ -278,11 +278,7 @@ void tbp_trace_memory(struct tbp_trace *t, const struct tbp_trace_memory_event *
 
 void tbp_trace_warn(struct tbp_trace *t, struct tbp_str text) {
     struct tbp_host *h = t->host;
-    struct tbp_str *all = TBP_NEW_N(&h->arena, struct tbp_str, h->n_warnings + 1);
-    for (size_t i = 0; i < h->n_warnings; i++)
-        all[i] = h->warnings[i];
-    all[h->n_warnings++] = tbp_arena_str(&h->arena, text);
-    h->warnings = all;
+    tbp_host_add_text(h, &h->warnings, &h->n_warnings, tbp_arena_str(&h->arena, text));
 }
 
 void tbp_trace_find_wall_clock(struct tbp_trace *t) {

@@ -379,7 +379,8 @@ static void emit_lines(struct emitting *e, struct tbp_plane *p, size_t from, siz
     struct tbp_trace *t = e->t;
     struct line_ids ids = {.next_made = 1000000};
     TBP_VEC(size_t) starts = {0};
-    p->lines = TBP_NEW_N(&t->host->arena, struct tbp_line, count_lines(t, from, to) + 1);
+    p->cap_lines = count_lines(t, from, to) + 1;
+    p->lines = TBP_NEW_N(&t->host->arena, struct tbp_line, p->cap_lines);
     for (size_t i = from, end; i < to; i = end) {
         const struct tbp_trace_track *track = e->by_rank[t->rows.at[i].track];
         for (end = i; end < to && t->rows.at[end].track == t->rows.at[i].track;)

@@ -12,6 +12,19 @@ from support import SAMPLE, SAMPLE_RUN, TBPROF, TWO_HOSTS, Case, sums
 NOBODY = 65534
 
 
+def varint(n):
+    return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+
+
+def number(key, value):
+    """A field of an XSpace, and below one of bytes."""
+    return varint(key << 3) + varint(value)
+
+
+def field(key, content):
+    return varint(key << 3 | 2) + varint(len(content)) + content
+
+
 def can_mount():
     r = subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True)
     return r.returncode == 0
@@ -296,6 +309,30 @@ class Robust(Case):
                 self.addCleanup(feeder.wait)
             r = self.expect(1, "info", *args, **kw)
             self.assertIn(f"error: {args[0]}: not a profile", r.stderr)
+
+    # ---- memory in proportion to the input; kibibytes of address space ----
+
+    def within(self, kib, source, *commands):
+        with open(self.path("h.xplane.pb"), "wb") as f:
+            f.write(source)
+        for c in commands:
+            script = f"ulimit -v {kib}; exec '{TBPROF}' {c} -j 2 '{self.path('h.xplane.pb')}' > /dev/null"
+            r = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=120)
+            self.assertEqual(r.returncode, 0, f"{c}: {r.stderr}")
+
+    def test_many_texts_lines_and_planes(self):
+        host = field(1, field(2, b"/host:CPU"))
+        self.within(400_000, host + field(2, b"e") * 50_000 + field(4, b"w") * 50_000, "info", "tool overview_page")
+        self.within(400_000, field(1, field(2, b"/host:CPU") + field(3, b"") * 200_000), "info", "tool overview_page")
+        self.within(400_000, host + field(1, b"") * 200_000, "info", "tool trace_viewer")
+        line = field(3, field(4, number(1, 1) + number(3, 1000)))  # one event in each
+        self.within(600_000, field(1, field(2, b"/host:CPU") + line * 200_000), "tool framework_op_stats")
+
+    def test_names_of_a_megabyte(self):
+        events = b"".join(field(4, number(1, 1) + number(2, 1000 * i) + number(3, 500)) for i in range(700))
+        name = field(4, number(1, 1) + field(2, number(1, 1) + field(2, b"x" * 1_000_000)))
+        self.within(400_000, field(1, field(2, b"/host:CPU") + field(3, events) + name), "tool trace_viewer",
+                    "tool trace_viewer@")
 
     def test_closed_reader_ends_it_quietly(self):
         r = subprocess.run(f"'{TBPROF}' tool trace_viewer '{SAMPLE}' | head -c 10", shell=True, capture_output=True)

@@ -46,3 +46,29 @@ Test(builder, a_line_that_grows_beyond_4_gib_keeps_its_bodies) {
     cr_assert_eq(tbp_event_body(&ev, 2), UINT32_MAX);
     tbp_host_release(&h);
 }
+
+Test(builder, many_texts_take_room_in_proportion) {
+    struct tbp_host h;
+    tbp_host_init(&h);
+    size_t before = h.arena.used_bytes;
+    for (size_t i = 0; i < 10000; i++)
+        tbp_host_add_text(&h, &h.errors, &h.n_errors, i % 2 ? TBP_STR("odd") : TBP_STR("even"));
+    cr_assert_eq(h.n_errors, 10000);
+    for (size_t i = 0; i < 10000; i++)
+        cr_assert(tbp_str_is(h.errors[i], i % 2 ? "odd" : "even"));
+    /* arrays of 1, 2, 4 … 16384 texts */
+    cr_assert_eq(h.arena.used_bytes - before, 32767 * sizeof(struct tbp_str));
+    tbp_host_release(&h);
+}
+
+Test(builder, many_lines_take_room_in_proportion) {
+    struct tbp_host h;
+    struct tbp_plane p = {.host = &h, .name = TBP_STR_NONE};
+    tbp_host_init(&h);
+    for (int64_t i = 0; i < 10000; i++)
+        tbp_plane_add_line(&p, i, TBP_STR("l"), 0);
+    for (int64_t i = 0; i < 10000; i++)
+        cr_assert_eq(p.lines[i].id, i);
+    cr_assert_lt(h.arena.used_bytes, 4 * 10000 * sizeof(struct tbp_line));
+    tbp_host_release(&h);
+}

@@ -62,5 +62,11 @@ Test(hlo, a_program_that_cannot_be_read_does_not_exist) {
         &run, &h, "plane 1 \"/host:metadata\"\n name #5 \"m\" \"Hlo Proto\"=b\"\\x0a\\x7f\"\n");
     cr_expect_eq(tbp_hlo_n_programs(t), 0);
     cr_expect_not(tbp_hlo_is_training(t));
+    const struct tbp_ledger *l = &tbp_session_host(run.session, 0, NULL)->ledger;
+    cr_expect_eq(l->count[TBP_LEDGER_HLO_DAMAGED], 1);
+    const char *bytes = tiny_bytes(&h).p;
+    uint64_t at = l->first_offset[TBP_LEDGER_HLO_DAMAGED];
+    cr_expect_eq(memcmp(bytes + at, "\x0a\x7f", 2), 0); /* where the program begins */
+    cr_expect(tbp_ledger_has_loss(l));
     tiny_close(&run);
 }
