@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { ERROR_LINE = 2048 };
@@ -24,18 +25,46 @@ int tbp_exit_code(int status) {
     }
 }
 
-/* Names of files may hold anything: control characters, C1 ones too, never reach the terminal. */
-void tbp_cli_put(const char *text) {
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        bool is_c1 = *p == 0xC2 && p[1] >= 0x80 && p[1] < 0xA0;
-        if (*p >= 0x20 && *p != 0x7F && !is_c1) {
-            fputc(*p, stderr);
-            continue;
-        }
-        fprintf(stderr, "\\x%02x", *p);
-        if (is_c1)
-            fprintf(stderr, "\\x%02x", *++p);
+/* Bytes of the character at p as far as it may reach a terminal: 0 for control characters, C1 ones
+ * too, and for bytes that are no UTF-8, which some terminals take for C1. */
+static size_t shown_char(const char *p, const char *end) {
+    unsigned char c = (unsigned char)*p;
+    if (c < 0x80)
+        return c >= 0x20 && c != 0x7F;
+    size_t n = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : 2, left = (size_t)(end - p);
+    bool is_c1 = c == 0xC2 && left > 1 && (unsigned char)p[1] < 0xA0;
+    return is_c1 || n > left || tbp_utf8_valid_prefix((struct tbp_str){p, n}) < n ? 0 : n;
+}
+
+size_t tbp_cli_print(FILE *out, struct tbp_str text) {
+    const char *end = text.p + text.n;
+    size_t printed = 0;
+    for (const char *p = text.p; p < end;) {
+        size_t n = shown_char(p, end);
+        printed +=
+            n ? fwrite(p, 1, n, out) : (size_t)fprintf(out, "\\x%02x", (unsigned)(unsigned char)*p);
+        p += n ? n : 1;
     }
+    return printed;
+}
+
+const char *tbp_cli_printable(const struct tbp_cli *cli, const char *text) {
+    const char *end = text + strlen(text);
+    char *clean = TBP_NEW_N(cli->arena, char, 4 * (size_t)(end - text) + 1), *to = clean;
+    for (const char *p = text; p < end;) {
+        size_t n = shown_char(p, end);
+        if (n)
+            memcpy(to, p, n);
+        else
+            snprintf(to, 5, "\\x%02x", (unsigned)(unsigned char)*p);
+        to += n ? n : 4;
+        p += n ? n : 1;
+    }
+    return clean;
+}
+
+void tbp_cli_put(const char *text) {
+    tbp_cli_print(stderr, tbp_str_c(text));
 }
 
 static void put_message(const char *fmt, va_list args) {

@@ -30,8 +30,11 @@ static inline const char *tbp_plural(uint64_t n) {
     return n == 1 ? "" : "s";
 }
 
-/* Text to standard error, control characters escaped. */
-void tbp_cli_put(const char *text);
+/* Names of files and those in files may hold anything: control characters, and bytes that are no
+ * UTF-8, are printed as \x1b. Returns how many bytes it printed. */
+size_t tbp_cli_print(FILE *out, struct tbp_str text);
+const char *tbp_cli_printable(const struct tbp_cli *cli, const char *text); /* the same, kept */
+void tbp_cli_put(const char *text); /* the same to standard error */
 
 /* Lines to standard error, coloured on a terminal. note is silent under --quiet. */
 void tbp_cli_error(const struct tbp_cli *cli, const struct tbp_error *err);

@@ -418,7 +418,7 @@ static void json_host(struct tbp_json *j, const struct tbp_convert_host *h) {
 static void json_run(struct tbp_json *j, const struct tbp_convert_job *job,
                      const struct tbp_convert_result *result) {
     tbp_json_lit(j, "{\"run\":");
-    tbp_json_str(j, tbp_str_c(job->run->name), TBP_JSON_GVIZ);
+    tbp_json_str(j, tbp_str_c(strrchr(job->folder, '/') + 1), TBP_JSON_GVIZ);
     tbp_json_lit(j, ",\"folder\":");
     tbp_json_str(j, tbp_str_c(job->folder), TBP_JSON_GVIZ);
     tbp_json_lit(j, ",\"hosts\":[");
@@ -449,7 +449,8 @@ static int convert_one(struct convert *c, const struct tbp_run *run, struct tbp_
         if (h->status)
             tbp_cli_error(c->cli, &h->err);
         if (h->status && !status)
-            status = tbp_fail(err, h->status, "run '%s' is incomplete", run->name);
+            status =
+                tbp_fail(err, h->status, "run '%s' is incomplete", strrchr(job.folder, '/') + 1);
     }
     tell_run(c, &job, &result);
     warn_run(c, &job, &result, status);

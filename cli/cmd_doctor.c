@@ -121,15 +121,8 @@ static void repair(struct session *s) {
     tbp_tree_release(&d->tree);
 }
 
-/* Names and messages out of files may hold anything: one line stays one line, and the terminal is
- * told nothing. */
 static const char *printable(const struct session *s, const char *text) {
-    char *clean = tbp_arena_printf(s->cli->arena, "%s", text);
-    for (char *c = clean; *c; c++) {
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?';
-    }
-    return clean;
+    return tbp_cli_printable(s->cli, text);
 }
 
 static void text_finding(const struct session *s, const struct tbp_finding *f) {

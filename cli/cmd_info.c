@@ -73,11 +73,15 @@ static double span_ms(const struct span *s) {
     return (double)(s->last_ps - s->first_ps) / 1e9;
 }
 
+enum { NAME_WIDTH = 28 };
+
 static void text_plane(FILE *out, const struct tbp_plane *p) {
     struct span s = plane_span(p);
-    fprintf(out, "    %-28.*s %4zu line%-1s %10" PRIu64 " event%-1s  %12.3f ms\n", (int)p->name.n,
-            p->name.p, p->n_lines, tbp_plural(p->n_lines), s.events, tbp_plural(s.events),
-            span_ms(&s));
+    fputs("    ", out);
+    size_t width = tbp_cli_print(out, p->name);
+    fprintf(out, "%*s %4zu line%-1s %10" PRIu64 " event%-1s  %12.3f ms\n",
+            width < NAME_WIDTH ? (int)(NAME_WIDTH - width) : 0, "", p->n_lines,
+            tbp_plural(p->n_lines), s.events, tbp_plural(s.events), span_ms(&s));
 }
 
 /* Rank in a distributed job, and who tells it: "file", "name" or, if nobody does, NULL. */
@@ -112,9 +116,11 @@ static void json_rank(struct tbp_json *j, const struct tbp_host *h, const struct
 
 static void text_host(FILE *out, const struct tbp_host *h) {
     struct span s = host_span(h);
-    fprintf(out, "  host %.*s: %s, %" PRIu64 " byte%s, %zu plane%s, %" PRIu64 " event%s, %.3f ms\n",
-            (int)h->name.n, h->name.p, tbp_host_format(h), h->size_bytes, tbp_plural(h->size_bytes),
-            h->n_planes, tbp_plural(h->n_planes), s.events, tbp_plural(s.events), span_ms(&s));
+    fputs("  host ", out);
+    tbp_cli_print(out, h->name);
+    fprintf(out, ": %s, %" PRIu64 " byte%s, %zu plane%s, %" PRIu64 " event%s, %.3f ms\n",
+            tbp_host_format(h), h->size_bytes, tbp_plural(h->size_bytes), h->n_planes,
+            tbp_plural(h->n_planes), s.events, tbp_plural(s.events), span_ms(&s));
     for (size_t i = 0; i < h->n_planes; i++)
         text_plane(out, &h->planes[i]);
 }
@@ -272,7 +278,9 @@ static int show_run(const struct tbp_run *run, const struct info_values *v, stru
         tbp_json_str(j, tbp_str_c(run->name), TBP_JSON_GVIZ);
         tbp_json_lit(j, ",\"hosts\":[");
     } else {
-        printf("run %s: %zu host%s\n", run->name, run->n_hosts, tbp_plural(run->n_hosts));
+        fputs("run ", stdout);
+        tbp_cli_print(stdout, tbp_str_c(run->name));
+        printf(": %zu host%s\n", run->n_hosts, tbp_plural(run->n_hosts));
     }
     for (uint32_t i = 0; i < run->n_hosts && !status; i++) {
         if (j && i)

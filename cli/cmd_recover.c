@@ -80,8 +80,8 @@ static void tell(struct recovering *r, const char *spool, const struct tbp_recov
         tbp_cli_warn(r->cli, "'%s' was not recovered: %s", spool,
                      tbp_error_text(&got->err, text, sizeof text));
     else if (got->what == TBP_RECOVERED && !r->json)
-        printf("%s: %" PRIu64 " events of %" PRIu64 " records\n", got->run, got->n_events,
-               got->n_records);
+        printf("%s: %" PRIu64 " events of %" PRIu64 " records\n",
+               tbp_cli_printable(r->cli, got->run), got->n_events, got->n_records);
     else if (!r->json)
         tbp_cli_note(r->cli, "'%s': %s", spool, tbp_recovered_words[got->what]);
     if (r->json)

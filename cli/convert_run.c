@@ -147,9 +147,11 @@ static int write_file(void *ctx, size_t i, struct tbp_error *err) {
 }
 
 /* Sums of what was done, for the summary. */
-static void summarize(struct tbp_convert_host *r, const struct tbp_outputs *o) {
+static void summarize(struct tbp_convert_host *r, const struct tbp_outputs *o, int status) {
     struct tbp_str former = tbp_outputs_former_input(o);
     snprintf(r->replaced, sizeof r->replaced, "%.*s", (int)former.n, former.p);
+    if (status)
+        return; /* nothing appeared */
     r->n_kept = o->n_kept;
     r->n_removed = o->n_removed;
     r->n_caches = o->n_caches;
@@ -197,7 +199,7 @@ static int convert_opened(struct host_state *h, struct tbp_host *host,
         status = tbp_check_unchanged(host, file, err);
     if (!status)
         status = tbp_outputs_finish(h->outputs, &host->ledger, err);
-    summarize(result, h->outputs);
+    summarize(result, h->outputs, status);
     return status;
 }
 
@@ -280,7 +282,7 @@ static int convert_all_hosts(const struct run_state *run, struct tbp_arena *aren
         status = write_files(&h, 0, err);
     if (!status && (h.n_pages || outputs.targets[0].before.files.n))
         status = tbp_outputs_finish(&outputs, NULL, err);
-    summarize(result, &outputs);
+    summarize(result, &outputs, status);
     tbp_outputs_release(&outputs);
     return status;
 }

@@ -60,8 +60,22 @@ class Robust(Case):
     def test_file_size_limit(self):
         script = f"ulimit -f 8; exec '{TBPROF}' convert '{SAMPLE}' -o '{self.path('o')}'"
         r = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
-        self.check_failure(r, 2, "file too large")
+        self.check_failure(r, 2, "file too large", "0 files written")
         self.no_temporaries(self.path("o"))
+
+    def test_failure_tells_the_run_asked_for_and_no_files(self):
+        script = f"ulimit -f 8; exec '{TBPROF}' convert --json --run other '{SAMPLE}' -o '{self.path('o')}'"
+        r = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+        self.check_failure(r, 2, "run 'other' is incomplete")
+        run, = json.loads(r.stdout)["runs"]
+        self.assertEqual((run["run"], run["hosts"][0]["files"], run["hosts"][0]["bytes"]), ("other", 0, 0))
+
+    def test_names_of_planes_do_not_reach_the_terminal_raw(self):
+        name = b"/host:\x1b]0;x\x07\x00\xc2\x9bCPU\xff\xc3\xa4"
+        with open(self.path("h.xplane.pb"), "wb") as f:
+            f.write(bytes([10, len(name) + 2, 18, len(name)]) + name)
+        r = subprocess.run([TBPROF, "info", self.path("h.xplane.pb")], capture_output=True)
+        self.assertIn(rb"/host:\x1b]0;x\x07\x00\xc2\x9bCPU\xff" + b"\xc3\xa4 ", r.stdout)
 
     def test_exhausted_memory_leaves_no_temporaries(self):
         for kib in range(14000, 60000, 3000):
