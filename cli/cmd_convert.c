@@ -96,6 +96,8 @@ static int want_tool(struct convert *c, struct tbp_str name, struct tbp_error *e
 
 static int choose_tools(struct convert *c, struct tbp_error *err) {
     size_t n = 0;
+    if (c->v->tools.n && !*c->v->tools.at[0])
+        return tbp_fail(err, TBP_E_OPTION, "'tools' needs names of tools, not ''");
     while (tbp_tools[n])
         n++;
     c->is_tool_wanted = TBP_NEW_N(c->cli->arena, bool, n + 1);
@@ -162,11 +164,22 @@ static int check_run(const struct convert *c, const char *name, struct tbp_error
     return check_length("run", name, c->v->for_whom == FOR_NEWEST ? 0 : strlen("_pages"), err);
 }
 
+/* What is typed has something to see, and nothing that breaks lines. */
+static bool is_typed_name(const char *name) {
+    bool is_seen = false;
+    for (const char *p = name; *p; p++) {
+        if ((unsigned char)*p < ' ' || *p == 0x7f)
+            return false;
+        is_seen |= *p != ' ';
+    }
+    return is_seen && is_name(name);
+}
+
 static int check_given(const struct convert *c, struct tbp_error *err) {
     const struct convert_values *v = c->v;
-    if (v->run && !is_name(v->run))
+    if (v->run && !is_typed_name(v->run))
         return tbp_fail(err, TBP_E_OPTION, "'%s' is no name for 'run'", v->run);
-    if (v->host && !is_name(v->host))
+    if (v->host && !is_typed_name(v->host))
         return tbp_fail(err, TBP_E_OPTION, "'%s' is no name for 'host'", v->host);
     int status = v->run ? check_run(c, v->run, err) : TBP_OK;
     return status || !v->host ? status : check_host(v->host, err);

@@ -291,8 +291,14 @@ int tbp_config_parse(struct tbp_str text, const char *name, const struct tbp_com
 
 int tbp_config_load(const char *path, const struct tbp_command *c, struct tbp_arena *arena,
                     uint64_t given, void *values, struct tbp_error *err) {
+    enum { MOST_BYTES = 1 << 20 };
     struct tbp_input in;
-    int status = tbp_input_open(&in, path, err);
+    struct tbp_file_stamp stamp; /* refuses what is no file: a device might never end */
+    int status = tbp_file_stamp(&stamp, path, err);
+    if (!status && stamp.size_bytes > MOST_BYTES)
+        status = tbp_fail(err, TBP_E_OPTION, "'%s' has more than 1 MiB: no configuration", path);
+    if (!status)
+        status = tbp_input_open(&in, path, err);
     if (status)
         return status;
     struct tbp_str text = {(const char *)in.data, in.size};

@@ -32,7 +32,7 @@ void tbp_signals_install(void) {
     /* a jump out of exhausted memory passes over the owners of temporaries */
     atexit(tbp_sink_file_remove_temporaries);
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit is a failed write, told as such */
-    static const int stops[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    static const int stops[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGXCPU, SIGUSR1};
     struct sigaction action = {.sa_handler = on_stop};
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {

@@ -70,6 +70,15 @@ class Robust(Case):
         run, = json.loads(r.stdout)["runs"]
         self.assertEqual((run["run"], run["hosts"][0]["files"], run["hosts"][0]["bytes"]), ("other", 0, 0))
 
+    def test_options_that_cannot_be_meant(self):
+        for args in (("--host", " "), ("--host", "a\nb"), ("--run", "  "), ("--tools", ""), ("--config", "/dev/zero")):
+            r = self.expect(2, "convert", *args, "-o", self.path("o"), SAMPLE, timeout=20)
+            self.assertIn("/dev/zero" if args[0] == "--config" else args[0][2:], r.stderr)
+            self.assertFalse(os.path.exists(self.path("o")))
+        with open(self.path("big.yaml"), "w") as f:
+            f.write("#" * ((1 << 20) + 1))
+        self.assertIn("more than 1 MiB", self.expect(2, "info", "--config", self.path("big.yaml"), SAMPLE).stderr)
+
     def test_names_of_planes_do_not_reach_the_terminal_raw(self):
         name = b"/host:\x1b]0;x\x07\x00\xc2\x9bCPU\xff\xc3\xa4"
         with open(self.path("h.xplane.pb"), "wb") as f:
