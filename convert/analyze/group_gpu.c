@@ -73,12 +73,13 @@ static void build_steps(struct tbp_plane *p, struct tbp_line_builder *b, struct 
     tbp_idmap_release(&metas);
 }
 
+/* Known by its id as 64 bits: 0xdeadbeef without a sign is derived, too, but another line. */
 static struct tbp_line *steps_line(struct tbp_plane *p) {
+    const int64_t id = (int32_t)TBP_DERIVED_FIRST;
     for (size_t i = 0; i < p->n_lines; i++)
-        if ((uint32_t)p->lines[i].id == TBP_DERIVED_FIRST)
+        if (p->lines[i].id == id)
             return &p->lines[i];
-    return tbp_plane_add_line(p, (int64_t)(int32_t)TBP_DERIVED_FIRST, TBP_STR("Steps"),
-                              tbp_plane_start_ns(p));
+    return tbp_plane_add_line(p, id, TBP_STR("Steps"), tbp_plane_start_ns(p));
 }
 
 void tbp_add_gpu_steps(struct tbp_plane *p) {
