@@ -76,6 +76,7 @@ struct convert {
     struct tbp_progress progress;
     struct tbp_json *json; /* NULL without --json */
     bool has_loss;
+    const char *shown; /* folder of the run that was written last; NULL: none */
 };
 
 static int want_tool(struct convert *c, struct tbp_str name, struct tbp_error *err) {
@@ -382,6 +383,15 @@ static void warn_host(const struct convert *c, const struct tbp_convert_host *h)
                      h->name.p, h->n_caches, tbp_plural(h->n_caches));
 }
 
+static bool has_repairs(const struct tbp_convert_result *result) {
+    for (size_t i = 0; i < result->n_hosts; i++)
+        for (int k = 0; k < TBP_LEDGER_KEYS; k++)
+            if (result->hosts[i].ledger.count[k] &&
+                strncmp(tbp_ledger_name((enum tbp_ledger_key)k), "repair_", 7) == 0)
+                return true;
+    return false;
+}
+
 /* What the user should know of a run although it was written. */
 static void warn_run(const struct convert *c, const struct tbp_convert_job *job,
                      const struct tbp_convert_result *result, int status) {
@@ -402,6 +412,11 @@ static void warn_run(const struct convert *c, const struct tbp_convert_job *job,
                      job->folder, result->left_out);
     if (!status && c->v->for_whom == FOR_LEGACY)
         warn_hidden(c, job);
+    else if (!status && !job->has_xplane && has_repairs(result))
+        tbp_cli_note(c->cli,
+                     "'%s': repairs are on the pages alone; plugins that read the xplane "
+                     "themselves show them in a run written with -o DIR",
+                     job->folder);
     if (!status && c->v->tools.n && n_pages == 0 && !c->v->common.quiet)
         tbp_cli_warn(c->cli, "none of the pages asked for with --tools was written for '%s'",
                      job->folder);
@@ -469,7 +484,19 @@ static int convert_one(struct convert *c, const struct tbp_run *run, struct tbp_
     warn_run(c, &job, &result, status);
     if (c->json)
         json_run(c->json, &job, &result);
+    if (!status)
+        c->shown = job.folder;
     return status;
+}
+
+/* For people: how to look at what was written last. */
+static void tell_how_to_look(const struct convert *c) {
+    const char *end = NULL;
+    for (const char *p = c->shown; p && (p = strstr(p, "/plugins/profile/")); p++)
+        end = p;
+    if (end && isatty(STDERR_FILENO))
+        tbp_cli_note(c->cli, "to see it: tensorboard --logdir '%.*s'", (int)(end - c->shown),
+                     c->shown);
 }
 
 static int convert_all(struct convert *c, struct tbp_error *err) {
@@ -491,6 +518,7 @@ static int convert_all(struct convert *c, struct tbp_error *err) {
         worst = status;
     }
     tbp_progress_end(&c->progress);
+    tell_how_to_look(c);
     if (worst && c->runs.list.n > 1)
         return tbp_fail(err, worst, "%zu of %zu runs failed", n_failed, c->runs.list.n);
     if (!worst && c->v->strict && c->has_loss)

@@ -87,8 +87,9 @@ void tbp_help_command(FILE *out, const struct tbp_command *c, bool color) {
 
 void tbp_help_overview(FILE *out, bool color) {
     fprintf(out,
-            "tbprof reads profiles of TensorFlow and JAX and answers every page of\n"
-            "TensorBoard's Profile tab.\n\n"
+            "tbprof records profiles, reads those of TensorFlow, JAX, PyTorch and many others\n"
+            "('tbprof tools' lists the formats) and answers every page of TensorBoard's Profile\n"
+            "tab.\n\n"
             "%susage:%s tbprof COMMAND [options] ...\n\n%scommands:%s\n",
             bold(color), plain(color), bold(color), plain(color));
     for (size_t i = 0; tbp_commands[i]; i++)
@@ -169,12 +170,12 @@ static void manual_params(FILE *out) {
 void tbp_help_manual(FILE *out) {
     fputs(".\\\" Made from the option tables by 'tbprof help --man'.\n"
           ".TH TBPROF 1 \"\" \"tbprof " TBP_VERSION "\" \"User Commands\"\n"
-          ".SH NAME\ntbprof \\- convert profiles of TensorFlow and JAX for TensorBoard's Profile "
-          "tab\n"
+          ".SH NAME\ntbprof \\- record and convert profiles for TensorBoard's Profile tab\n"
           ".SH SYNOPSIS\n.B tbprof\n.I COMMAND\n[options] ...\n"
           ".SH DESCRIPTION\n"
-          "INPUT is an xplane file (plain or compressed with gzip), a run folder\n"
-          "(plugins/profile/RUN), a log directory, or \\- for standard input.\n"
+          "INPUT is a profile in any format that\n.B tbprof tools\nlists (plain or compressed\n"
+          "with gzip), a run folder (plugins/profile/RUN), a folder with the traces of workers,\n"
+          "a log directory, or \\- for standard input.\n"
           "The answer goes to standard output, everything else to standard error.\n"
           ".SH COMMANDS\n",
           out);

@@ -144,6 +144,14 @@ class Convert(Case):
         self.assertEqual(len(steps[1]), 4)
         self.assertEqual(steps[2], steps[1])
 
+    def test_in_place_repairs_are_told_to_be_on_the_pages_alone(self):
+        run_folder = self.path("logs", "plugins", "profile", "r")
+        shutil.copytree(SAMPLE_RUN, run_folder)
+        said = "repairs are on the pages alone"
+        self.assertIn(said, self.expect(0, "convert", run_folder).stderr)
+        self.assertNotIn(said, self.expect(0, "convert", run_folder, "--semantics", "official").stderr)
+        self.assertNotIn(said, self.expect(0, "convert", run_folder, "-o", self.path("new")).stderr)
+
     def test_xplane_without_repairs_is_the_input(self):
         self.expect(0, "convert", "-o", self.path("log"), SAMPLE, "--semantics", "official")
         with open(SAMPLE, "rb") as a, open(self.path("log", "plugins", "profile", RUN, "worker0.xplane.pb"), "rb") as b:
