@@ -11,6 +11,8 @@ import sys
 
 from tensorboard.plugins import base_plugin
 
+from tbprof import settings
+
 
 def _logger():
     logger = logging.getLogger("tbprof")
@@ -29,9 +31,11 @@ class Loader(base_plugin.TBLoader):
     def load(self, context):
         del context
         wish = os.environ.get("TBPROF_BACKEND", "").lower()
-        if wish in ("off", "0", "no", "false"):
+        if wish in settings.OFF:
             return None
         logger = _logger()
+        for doubt in settings.doubts(os.environ):
+            logger.warning("%s", doubt)
         try:
             from tbprof import activation
             logger.info("%s", activation.activate(even_if_unknown=wish == "on"))
