@@ -12,6 +12,7 @@ TBPROF = os.path.abspath(os.environ.get("TBPROF", os.path.join(ROOT, "build", "r
 SAMPLE_RUN = os.path.join(ROOT, "samples", "keras-inputbound", "plugins", "profile", "2026_11_28_00_21_30")
 SAMPLE = os.path.join(SAMPLE_RUN, "worker0.xplane.pb")
 TWO_HOSTS = os.path.join(ROOT, "samples", "multiworker")
+SANITIZED = os.environ.get("SANITIZED", "0") != "0"
 SHARED = os.path.join(os.path.dirname(ROOT), "shared")
 
 
