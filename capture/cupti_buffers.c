@@ -15,7 +15,7 @@ static struct {
     bool is_open, may_refuse;
     void (*wake)(void);
     size_t buffer_bytes;
-    unsigned max, n, peak; /* buffers there may be, are, were at once */
+    unsigned max, n; /* buffers there may be, are */
     uint8_t *free[TBP_CUPTI_MAX_BUFFERS];
     unsigned n_free;
     struct tbp_cupti_filled filled[TBP_CUPTI_MAX_BUFFERS]; /* a ring */
@@ -39,7 +39,6 @@ void tbp_cupti_buffers_open(size_t buffer_bytes, uint64_t max_bytes, bool may_re
     pool.wake = wake;
     pool.buffer_bytes = pool.n > 0 ? pool.buffer_bytes : buffer_bytes; /* some are still lent */
     pool.max = max < 2 ? 2 : max > TBP_CUPTI_MAX_BUFFERS ? TBP_CUPTI_MAX_BUFFERS : (unsigned)max;
-    pool.peak = pool.n;
     pool.refused_bytes = 0;
     pthread_mutex_unlock(&pool.lock);
 }
@@ -65,7 +64,6 @@ static uint8_t *lend(void) {
         return NULL;
     uint8_t *data = map(pool.buffer_bytes);
     pool.n += data != NULL;
-    pool.peak = pool.n > pool.peak ? pool.n : pool.peak;
     return data;
 }
 
@@ -133,13 +131,6 @@ uint64_t tbp_cupti_buffers_refused_bytes(void) {
     pthread_mutex_lock(&pool.lock);
     uint64_t n = pool.refused_bytes;
     pool.refused_bytes = 0;
-    pthread_mutex_unlock(&pool.lock);
-    return n;
-}
-
-unsigned tbp_cupti_buffers_peak(void) {
-    pthread_mutex_lock(&pool.lock);
-    unsigned n = pool.peak;
     pthread_mutex_unlock(&pool.lock);
     return n;
 }

@@ -40,8 +40,6 @@ void tbp_cupti_buffers_give(uint8_t *data);
 
 /* Bytes thrown away since the last time, which held records that nobody knows. */
 uint64_t tbp_cupti_buffers_refused_bytes(void);
-/* The most buffers there were at once. */
-unsigned tbp_cupti_buffers_peak(void);
 void tbp_cupti_buffers_after_fork(void);
 
 #endif

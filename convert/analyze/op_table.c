@@ -144,11 +144,6 @@ size_t tbp_op_table_sorted(const struct tbp_op_table *t, size_t limit, struct tb
     return limit > 0 && limit < t->n_ops ? limit : t->n_ops;
 }
 
-bool tbp_op_is_outside_compilation(const struct tbp_op *op) {
-    return op->is_host_transfer || tbp_str_ends(op->provenance, ":XlaSendToHost") ||
-           tbp_str_ends(op->provenance, ":XlaRecvFromHost");
-}
-
 uint64_t tbp_op_table_occurrences(const struct tbp_op_table *t) {
     uint64_t n = 0;
     for (size_t i = 0; i < t->n_ops; i++) {
@@ -179,8 +174,4 @@ uint64_t tbp_op_table_busy_ps(const struct tbp_op_table *t) {
 
 uint64_t tbp_op_table_eager_ps(const struct tbp_op_table *t) {
     return self_ps_of(t, is_eager_work);
-}
-
-uint64_t tbp_op_table_outside_ps(const struct tbp_op_table *t) {
-    return self_ps_of(t, tbp_op_is_outside_compilation);
 }

@@ -73,8 +73,6 @@ const struct tbp_op_table *tbp_framework_ops(struct tbp_session *s, uint32_t hos
 static inline bool tbp_op_is_idle(const struct tbp_op *op) {
     return tbp_str_is(op->category, TBP_IDLE);
 }
-/* Device work of the host program inside a compiled one (RULES 12). */
-bool tbp_op_is_outside_compilation(const struct tbp_op *op);
 
 /* The first min(n, limit) ops by (self time descending, name ascending); limit 0: all. Idle ops
  * count. Returns their number; *out is made in arena a. */
@@ -86,7 +84,6 @@ uint64_t tbp_op_table_occurrences(const struct tbp_op_table *t);
 uint64_t
 tbp_op_table_busy_ps(const struct tbp_op_table *t); /* self time of ops that are not IDLE */
 uint64_t tbp_op_table_eager_ps(const struct tbp_op_table *t); /* the eager part of it */
-uint64_t tbp_op_table_outside_ps(const struct tbp_op_table *t);
 
 /* ---- for the analyses that make tables ---- */
 int tbp_host_ops_of_all(struct tbp_session *s, struct tbp_arena *out, void **table,

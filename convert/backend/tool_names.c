@@ -76,34 +76,3 @@ int tbp_tool_names(struct tbp_session *s, const struct tbp_run_files *files, boo
     }
     return status;
 }
-
-static struct tbp_str next_name(struct tbp_str *list) {
-    size_t n = tbp_str_find(*list, ',');
-    struct tbp_str name = tbp_str_sub(*list, 0, n);
-    *list = tbp_str_sub(*list, n < list->n ? n + 1 : n, list->n);
-    return name;
-}
-
-static bool is_among(struct tbp_str name, struct tbp_str list) {
-    while (list.n)
-        if (tbp_str_eq(next_name(&list), name))
-            return true;
-    return false;
-}
-
-int tbp_tool_names_join(struct tbp_str a, struct tbp_str b, struct tbp_sink *out,
-                        struct tbp_error *err) {
-    int status = tbp_sink_write(out, a.p, a.n, err);
-    bool any = a.n != 0;
-    while (b.n && !status) {
-        struct tbp_str name = next_name(&b);
-        if (name.n == 0 || is_among(name, a))
-            continue;
-        if (any)
-            status = tbp_sink_write(out, ",", 1, err);
-        any = true;
-        if (!status)
-            status = tbp_sink_write(out, name.p, name.n, err);
-    }
-    return status;
-}

@@ -15,8 +15,4 @@
 int tbp_tool_names(struct tbp_session *s, const struct tbp_run_files *files, bool has_official,
                    struct tbp_sink *out, bool *is_foreign, struct tbp_error *err);
 
-/* The names of list `a`, then those of `b` which are not among them. */
-int tbp_tool_names_join(struct tbp_str a, struct tbp_str b, struct tbp_sink *out,
-                        struct tbp_error *err);
-
 #endif
