@@ -127,10 +127,12 @@ static void text_host(FILE *out, const struct tbp_host *h) {
 
 /* What the recording says about itself. */
 static void text_notes(FILE *out, const struct tbp_host *h) {
-    for (size_t i = 0; i < h->n_errors; i++)
-        fprintf(out, "    error: %.*s\n", (int)h->errors[i].n, h->errors[i].p);
-    for (size_t i = 0; i < h->n_warnings; i++)
-        fprintf(out, "    warning: %.*s\n", (int)h->warnings[i].n, h->warnings[i].p);
+    for (size_t i = 0; i < h->n_errors + h->n_warnings; i++) {
+        bool is_error = i < h->n_errors;
+        fputs(is_error ? "    error: " : "    warning: ", out);
+        tbp_cli_print(out, is_error ? h->errors[i] : h->warnings[i - h->n_errors]);
+        fputc('\n', out);
+    }
 }
 
 static void json_notes(struct tbp_json *j, const char *key, const struct tbp_str *texts, size_t n) {
@@ -167,12 +169,43 @@ static void json_span(struct tbp_json *j, const struct span *s) {
     json_number(j, "last_ps", s->last_ps);
 }
 
+/* What the file says of the plane: versions, device properties, … */
+static void json_plane_stats(struct tbp_json *j, const struct tbp_plane *p) {
+    struct tbp_arena scratch;
+    const char *comma = "";
+    tbp_arena_init(&scratch);
+    uint8_t *is_told = TBP_NEW_N(&scratch, uint8_t, p->n_stat_metas + 1);
+    tbp_json_lit(j, ",\"stats\":{");
+    for (size_t i = 0; i < p->n_stats; i++) {
+        struct tbp_stat st;
+        if (!tbp_stat_decode(p, tbp_wire_of(p->stats[i].p, p->stats[i].n), &st) ||
+            st.type == TBP_STAT_NONE || st.type == TBP_STAT_BYTES || st.meta->name.n == 0 ||
+            is_told[st.meta - p->stat_metas]++)
+            continue;
+        tbp_json_lit(j, comma);
+        tbp_json_str(j, st.meta->name, TBP_JSON_GVIZ);
+        tbp_json_char(j, ':');
+        if (st.type == TBP_STAT_DOUBLE)
+            tbp_json_proto_number(j, st.d);
+        else if (st.type == TBP_STAT_INT64)
+            tbp_json_i64(j, st.i);
+        else if (st.type == TBP_STAT_UINT64)
+            tbp_json_u64(j, st.u);
+        else
+            tbp_json_str(j, tbp_stat_s(&st), TBP_JSON_GVIZ);
+        comma = ",";
+    }
+    tbp_arena_release(&scratch);
+    tbp_json_char(j, '}');
+}
+
 static void json_plane(struct tbp_json *j, const struct tbp_plane *p) {
     struct span all = plane_span(p);
     tbp_json_lit(j, "{\"name\":");
     tbp_json_str(j, p->name, TBP_JSON_GVIZ);
     json_number(j, "event_names", p->n_metas ? p->n_metas - 1 : 0);
     json_span(j, &all);
+    json_plane_stats(j, p);
     tbp_json_lit(j, ",\"lines\":[");
     for (size_t i = 0; i < p->n_lines; i++) {
         const struct tbp_line *l = &p->lines[i];

@@ -338,6 +338,19 @@ bool tbp_json_trace_id(struct tbp_json_trace *jt, const struct tbp_json_value *v
     return true;
 }
 
+uint32_t tbp_json_trace_thread(struct tbp_json_trace *jt, const struct tbp_json_event *e) {
+    int64_t pid, tid;
+    bool pid_is_text, tid_is_text;
+    tbp_json_trace_id(jt, &e->pid, &pid, &pid_is_text);
+    tbp_json_trace_id(jt, &e->tid, &tid, &tid_is_text);
+    uint32_t track = tbp_trace_thread(&jt->trace, pid, tid);
+    if (tid_is_text && track != TBP_NO_TRACK && jt->trace.tracks.at[track].name.n == 0) {
+        struct tbp_str name = tbp_json_trace_text(jt, &e->tid);
+        tbp_trace_track_name(&jt->trace, track, name.n ? name : TBP_STR("no thread"));
+    }
+    return track;
+}
+
 bool tbp_json_trace_time(const struct tbp_json_value *v, int64_t *ns, unsigned *ps) {
     const int64_t far_ns = INT64_MAX / 2; /* too far for any clock: told apart by that */
     double us;

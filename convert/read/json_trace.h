@@ -80,6 +80,8 @@ uint32_t tbp_json_trace_intern(struct tbp_json_trace *jt, const struct tbp_json_
  * *is_text tells which; false if there is nothing. */
 bool tbp_json_trace_id(struct tbp_json_trace *jt, const struct tbp_json_value *v, int64_t *id,
                        bool *is_text);
+/* The thread of an event, called by its id where that is a text. */
+uint32_t tbp_json_trace_thread(struct tbp_json_trace *jt, const struct tbp_json_event *e);
 /* Microseconds, also in quotes; numbers beyond 146 years are cut there. */
 bool tbp_json_trace_time(const struct tbp_json_value *v, int64_t *ns, unsigned *ps);
 /* Duration in picoseconds; none or a negative one is 0 and counted. */

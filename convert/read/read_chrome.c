@@ -13,27 +13,16 @@
 struct chrome {
     struct tbp_json_trace *jt;
     struct tbp_process_names processes;
-    TBP_VEC(char) text;
+    TBP_VEC(char) text, shown;
 };
 
 /* ---- processes and threads ---- */
 
-static uint32_t thread_of(struct chrome *c, const struct tbp_json_event *e) {
-    int64_t pid, tid;
-    bool pid_is_text, tid_is_text;
-    struct tbp_trace *t = &c->jt->trace;
-    tbp_json_trace_id(c->jt, &e->pid, &pid, &pid_is_text);
-    tbp_json_trace_id(c->jt, &e->tid, &tid, &tid_is_text);
-    uint32_t track = tbp_trace_thread(t, pid, tid);
-    if (tid_is_text && track != TBP_NO_TRACK && t->tracks.at[track].name.n == 0)
-        tbp_trace_track_name(t, track, tbp_json_trace_text(c->jt, &e->tid));
-    return track;
-}
-
 static void read_metadata(struct chrome *c, const struct tbp_json_event *e) {
     const struct tbp_json_value *name = tbp_json_trace_arg(e, "name");
     if (name && tbp_str_is(e->name.text, "thread_name"))
-        tbp_trace_track_name(&c->jt->trace, thread_of(c, e), tbp_json_trace_text(c->jt, name));
+        tbp_trace_track_name(&c->jt->trace, tbp_json_trace_thread(c->jt, e),
+                             tbp_json_trace_text(c->jt, name));
     else
         tbp_process_names_read(&c->processes, c->jt, e);
 }
@@ -48,6 +37,17 @@ static void put(struct chrome *c, struct tbp_str s) {
     c->text.at[c->text.n++] = '\t';
 }
 
+/* "async send 1": what is in c->text, for people. */
+static struct tbp_str shown_name(struct chrome *c) {
+    size_t n = c->text.n;
+    while (n && c->text.at[n - 1] == '\t')
+        n--;
+    tbp_vec_reserve(&c->shown, n + 1);
+    for (size_t i = 0; i < n; i++)
+        c->shown.at[i] = c->text.at[i] == '\t' ? ' ' : c->text.at[i];
+    return (struct tbp_str){c->shown.at, n};
+}
+
 /* All events of one id are paired on a track of their own, and then shown on one line per process
  * and category. Ids are the process's own if the file says so. */
 static uint32_t async_track(struct chrome *c, const struct tbp_json_event *e) {
@@ -60,8 +60,7 @@ static uint32_t async_track(struct chrome *c, const struct tbp_json_event *e) {
     put(c, TBP_STR("async"));
     put(c, cat);
     put(c, is_local ? e->pid.text : TBP_STR_NONE);
-    struct tbp_str shown =
-        tbp_arena_str(&c->jt->host->arena, (struct tbp_str){c->text.at, c->text.n - 1});
+    struct tbp_str shown = shown_name(c);
     put(c, id->text);
     put(c, e->scope.text);
     uint32_t track = tbp_trace_line(t, 0, (struct tbp_str){c->text.at, c->text.n});
@@ -156,7 +155,7 @@ static void add_event(struct chrome *c, const struct tbp_json_event *e, enum pha
         phase == PHASE_ASYNC_BEGIN || phase == PHASE_ASYNC_END || phase == PHASE_ASYNC_MARK;
     out.track = is_async                 ? async_track(c, e)
                 : phase == PHASE_COUNTER ? tbp_trace_counters(&jt->trace)
-                                         : thread_of(c, e);
+                                         : tbp_json_trace_thread(c->jt, e);
     out.name = name_of(c, e);
     if (e->ph == 'X')
         out.dur_ps = tbp_json_trace_duration(jt, e);
@@ -288,6 +287,7 @@ static int read_chrome(struct tbp_host *host, struct tbp_pool *pool, struct tbp_
     int status = tbp_json_trace_read(host, &dialect, &c, err);
     tbp_process_names_release(&c.processes);
     tbp_vec_release(&c.text);
+    tbp_vec_release(&c.shown);
     return status;
 }
 

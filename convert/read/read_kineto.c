@@ -7,6 +7,7 @@
  * The category stays as a stat of what is neither an API call nor work of a device.
  */
 #include "convert/read/read_kineto.h"
+#include "convert/read/forward_links.h"
 #include "convert/read/json_trace.h"
 
 #include <stdio.h>
@@ -119,6 +120,7 @@ struct kineto {
     uint32_t kernel_details, memcpy_details, memset_details, category, instant;
     TBP_VEC(struct device) devices;
     TBP_VEC(char) text;
+    struct tbp_forward_links forward;
     bool is_amd;
 };
 
@@ -211,17 +213,6 @@ static uint64_t external_of(const struct kineto *k) {
 }
 
 /* ---- lines ---- */
-
-static uint32_t thread_of(struct kineto *k, const struct tbp_json_event *e) {
-    int64_t pid, tid;
-    bool pid_is_text, tid_is_text;
-    tbp_json_trace_id(k->jt, &e->pid, &pid, &pid_is_text);
-    tbp_json_trace_id(k->jt, &e->tid, &tid, &tid_is_text);
-    uint32_t track = tbp_trace_thread(&k->jt->trace, pid, tid);
-    if (tid_is_text && track != TBP_NO_TRACK && k->jt->trace.tracks.at[track].name.n == 0)
-        tbp_trace_track_name(&k->jt->trace, track, tbp_json_trace_text(k->jt, &e->tid));
-    return track;
-}
 
 enum { MAX_DEVICE = 499 };
 
@@ -370,7 +361,7 @@ static bool step_number(struct tbp_str name, int64_t *step) {
 static void describe_host(struct kineto *k, const struct tbp_json_event *e, enum kind kind,
                           struct tbp_trace_event *out) {
     int64_t step;
-    out->track = thread_of(k, e);
+    out->track = tbp_json_trace_thread(k->jt, e);
     if (kind == KIND_RUNTIME) {
         out->flags = TBP_TRACE_LAUNCH;
         out->link = link_of(k);
@@ -446,7 +437,7 @@ static void read_memory(struct kineto *k, const struct tbp_json_event *e,
                         : snprintf(name, sizeof name, "device type %lld, %lld", (long long)type,
                                    (long long)id);
     struct tbp_trace_memory_event m = {
-        .track = thread_of(k, e),
+        .track = tbp_json_trace_thread(k->jt, e),
         .allocator = tbp_trace_text(&k->jt->trace, (struct tbp_str){name, (size_t)n}),
         .start_ns = at->start_ns,
         .start_ps = at->start_ps,
@@ -463,12 +454,30 @@ static void read_metadata(struct kineto *k, const struct tbp_json_event *e) {
     if (!name || !tbp_str_is(e->name.text, "thread_name"))
         return;
     if (!tbp_str_starts(name->text, "stream "))
-        tbp_trace_track_name(&k->jt->trace, thread_of(k, e), tbp_json_trace_text(k->jt, name));
+        tbp_trace_track_name(&k->jt->trace, tbp_json_trace_thread(k->jt, e),
+                             tbp_json_trace_text(k->jt, name));
 }
 
 static void count_aside(struct kineto *k, uint64_t *sum) {
     k->jt->host->ledger.events_read++;
     ++*sum;
+}
+
+/* From forward to backward ops; what others tell, correlation ids tell as well. */
+static void read_flow(struct kineto *k, const struct tbp_json_event *e) {
+    struct tbp_flow_end end = {0};
+    int64_t id, start_ns;
+    unsigned start_ps;
+    bool is_text;
+    if (e->ph == 't' || !tbp_str_is(e->cat.text, "fwdbwd") ||
+        !tbp_json_trace_id(k->jt, &e->id, &id, &is_text) ||
+        !tbp_json_trace_time(&e->ts, &start_ns, &start_ps))
+        return;
+    end.id = (uint64_t)id;
+    end.start_ns = start_ns;
+    end.start_ps = start_ps;
+    end.track = tbp_json_trace_thread(k->jt, e);
+    tbp_forward_links_add(&k->forward, e->ph == 'f', &end);
 }
 
 static void read_event(struct tbp_json_trace *jt, const struct tbp_json_event *e) {
@@ -481,7 +490,8 @@ static void read_event(struct tbp_json_trace *jt, const struct tbp_json_event *e
         count_aside(k, &l->events_merged);
         return;
     }
-    if (e->ph == 's' || e->ph == 't' || e->ph == 'f') { /* correlation ids tell the same */
+    if (e->ph == 's' || e->ph == 't' || e->ph == 'f') {
+        read_flow(k, e);
         count_aside(k, &l->events_merged);
         return;
     }
@@ -622,6 +632,7 @@ static void finish(struct tbp_json_trace *jt) {
     struct kineto *k = jt->ctx;
     k->jt = jt;
     describe_devices(k);
+    tbp_forward_links_apply(&k->forward, &jt->trace);
     tbp_trace_find_wall_clock(&jt->trace);
 }
 
@@ -669,6 +680,7 @@ static int probe(const uint8_t *data, size_t size) {
 int tbp_kineto_read(struct tbp_host *host, struct tbp_error *err) {
     struct kineto k = {0};
     int status = tbp_json_trace_read(host, &dialect, &k, err);
+    tbp_forward_links_release(&k.forward);
     tbp_vec_release(&k.devices);
     tbp_vec_release(&k.text);
     return status;

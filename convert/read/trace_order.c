@@ -7,6 +7,8 @@
 #include "base/sort.h"
 #include "convert/read/trace_build.h"
 
+#include <stdio.h>
+
 /* ---- window ---- */
 
 /* Events of one clock lie together: the fullest stretch of 13 days and its neighbours. */
@@ -41,6 +43,41 @@ static void find_origin(struct tbp_trace *t) {
             t->origin_ns = t->rows.at[i].start_ns;
 }
 
+/* Of the events left out the first by name and process, which does not depend on their order. */
+struct left_out {
+    struct tbp_str name;
+    int64_t process;
+    bool is_any, has_others;
+};
+
+static void note_left_out(const struct tbp_trace *t, const struct tbp_trace_row *row,
+                          struct left_out *first) {
+    struct tbp_str name = t->texts.strs[row->name];
+    const struct tbp_trace_track *track = &t->tracks.at[row->track];
+    int64_t process = track->kind == TBP_TRACK_THREAD ? track->sort : -1;
+    int order = first->is_any ? tbp_str_cmp(name, first->name) : -1;
+    first->has_others |= first->is_any && order != 0;
+    if (order < 0 || (order == 0 && process < first->process)) {
+        first->name = name;
+        first->process = process;
+    }
+    first->is_any = true;
+}
+
+static void warn_of_clock(struct tbp_trace *t, uint64_t n, const struct left_out *first) {
+    enum { SHOWN_BYTES = 100 };
+    char text[SHOWN_BYTES + 160], process[48] = "";
+    size_t shown = tbp_utf8_valid_prefix(
+        tbp_str_sub(first->name, 0, first->name.n < SHOWN_BYTES ? first->name.n : SHOWN_BYTES));
+    if (first->process >= 0)
+        snprintf(process, sizeof process, " of process %lld", (long long)first->process);
+    int len =
+        snprintf(text, sizeof text, "%llu event%s of another session or clock left out: '%.*s'%s%s",
+                 (unsigned long long)n, n == 1 ? "" : "s", (int)shown, first->name.p, process,
+                 first->has_others ? " and others" : "");
+    tbp_trace_warn(t, (struct tbp_str){text, (size_t)len});
+}
+
 static void quarantine_other_clocks(struct tbp_trace *t) {
     int64_t last_ns = INT64_MIN;
     find_origin(t);
@@ -50,12 +87,16 @@ static void quarantine_other_clocks(struct tbp_trace *t) {
         return;
     int64_t best = fullest_stretch(t);
     size_t kept = 0;
+    struct left_out first = {0};
     for (size_t i = 0; i < t->rows.n; i++) {
         int64_t stretch = stretch_of(t->rows.at[i].start_ns);
         if (stretch >= best - 1 && stretch <= best + 1)
             t->rows.at[kept++] = t->rows.at[i];
+        else
+            note_left_out(t, &t->rows.at[i], &first);
     }
     uint64_t n = t->rows.n - kept;
+    warn_of_clock(t, n, &first);
     t->host->ledger.events_quarantined += n;
     tbp_ledger_count(&t->host->ledger, TBP_LEDGER_OTHER_CLOCK, n, TBP_NO_OFFSET);
     t->rows.n = kept;

@@ -85,7 +85,7 @@ static void check_collectives(struct device_pass *p, const struct tbp_plane *pla
     struct name_sums *of = TBP_NEW_N(&a, struct name_sums, plane->n_metas + 1);
     for (size_t k = 0; k < plane->n_lines; k++) {
         const struct tbp_line *l = &plane->lines[k];
-        for (size_t i = 0; tbp_is_work_line(l) && i < l->ev.n; i++) {
+        for (size_t i = 0, n = tbp_work_events(l); i < n; i++) {
             struct name_sums *s = &of[l->ev.meta[i]];
             s->n++;
             s->sum_ps += l->ev.dur_ps[i];
@@ -191,7 +191,7 @@ static void check_replays(struct device_pass *p) {
     for (size_t k = 0; k < p->host->n_planes; k++) {
         const struct tbp_plane *plane = &p->host->planes[k];
         for (size_t j = 0; j < plane->n_lines; j++)
-            for (size_t i = 0; tbp_is_work_line(&plane->lines[j]) && i < plane->lines[j].ev.n; i++)
+            for (size_t i = 0, n = tbp_work_events(&plane->lines[j]); i < n; i++)
                 add_replay(&r, &plane->lines[j], i);
     }
     for (size_t i = 0; i < r.list.n; i++)

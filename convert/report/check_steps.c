@@ -23,7 +23,7 @@ static uint64_t mark_busy_steps(const struct tbp_host *h, const struct tbp_step_
     for (size_t p = 0; p < h->n_planes; p++) {
         for (size_t k = 0; k < h->planes[p].n_lines; k++) {
             const struct tbp_line *l = &h->planes[p].lines[k];
-            for (size_t i = 0; tbp_is_work_line(l) && i < l->ev.n; i++, n++) {
+            for (size_t i = 0, end = tbp_work_events(l); i < end; i++, n++) {
                 size_t step = tbp_step_mark_at(marks, asked_at(&launches, l, i));
                 if (step != SIZE_MAX)
                     is_busy[step] = 1;

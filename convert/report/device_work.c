@@ -42,19 +42,33 @@ static struct tbp_launch *make_launch(struct tbp_launches *l, const struct tbp_l
     return &l->list.at[*at];
 }
 
+/* What profilers draw above the streams: the work of these once more, as steps, ops, modules. */
+static bool is_drawn(struct tbp_str line) {
+    static const char *const names[] = {"_counters_", "Steps", "Step trace", "Step phases"};
+    static const char *const beginnings[] = {
+        "Framework ", "TensorFlow Name Scope", "TensorFlow Ops", "XLA ", "Source ", "Launch Stats"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (tbp_str_is(line, names[i]))
+            return true;
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (tbp_str_starts(line, beginnings[i]))
+            return true;
+    return false;
+}
+
 bool tbp_is_work_line(const struct tbp_line *l) {
     if (l->is_derived || l->ev.n == 0 || !tbp_is_device_plane(l->plane->name))
         return false;
     if (tbp_is_tpu_plane(l->plane->name))
         return tbp_str_is(l->name, "XLA Ops") || tbp_str_is(l->name, "Sparse Core Ops");
-    return !tbp_str_is(l->name, "_counters_");
+    return !is_drawn(l->name);
 }
 
 void tbp_launches_add_work(struct tbp_launches *l, const struct tbp_host *h) {
     for (size_t p = 0; p < h->n_planes; p++) {
         for (size_t k = 0; k < h->planes[p].n_lines; k++) {
             const struct tbp_line *line = &h->planes[p].lines[k];
-            for (size_t i = 0; tbp_is_work_line(line) && i < line->ev.n; i++) {
+            for (size_t i = 0, n = tbp_work_events(line); i < n; i++) {
                 struct tbp_launch *x = make_launch(l, line, i);
                 if (!x)
                     continue;

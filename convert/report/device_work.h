@@ -32,7 +32,11 @@ void tbp_launches_add_calls(struct tbp_launches *l, const struct tbp_host *h);
 struct tbp_launch *tbp_launch_of(const struct tbp_launches *l, const struct tbp_line *line,
                                  size_t event);
 
-/* Whether the line holds work: no counters, nothing derived; of a TPU its ops. */
+/* Whether the line holds work: no counters, nothing derived or drawn from it; of a TPU its ops. */
 bool tbp_is_work_line(const struct tbp_line *l);
+/* Number of its events that are work: all or none. */
+static inline size_t tbp_work_events(const struct tbp_line *l) {
+    return tbp_is_work_line(l) ? l->ev.n : 0;
+}
 
 #endif

@@ -5,6 +5,7 @@
  * microseconds with all digits.
  */
 #include "convert/model/stats.h"
+#include "convert/report/device_work.h"
 #include "convert/report/event_role.h"
 #include "convert/report/event_texts.h"
 #include "convert/report/export.h"
@@ -15,7 +16,7 @@ struct chrome_line {
     struct tbp_json *j;
     const struct tbp_line *line;
     uint32_t pid, tid, category_stat;
-    bool is_device;
+    bool is_device, is_work;
     bool *is_first;
     struct tbp_event_texts texts;
 };
@@ -49,6 +50,8 @@ static struct tbp_str category_of(const struct chrome_line *c, size_t i, struct 
     uint32_t has = c->line->ev.has[i];
     if (given.n)
         return given;
+    if (c->is_device && !c->is_work)
+        return TBP_STR("gpu_user_annotation");
     if (c->is_device)
         return tbp_str_starts(name, "Memcpy")   ? TBP_STR("gpu_memcpy")
                : tbp_str_starts(name, "Memset") ? TBP_STR("gpu_memset")
@@ -122,6 +125,23 @@ static void put_event_name(struct chrome_line *c, size_t i) {
         tbp_json_str(c->j, name, TBP_JSON_GVIZ);
 }
 
+/* Counters: a sample per event, its series by name; some writers leave that name empty. */
+static void put_counter(struct chrome_line *c, size_t i) {
+    const char *comma = "";
+    tbp_json_printf(c->j,
+                    "%s\n{\"ph\":\"C\",\"pid\":%u,\"tid\":%u,\"ts\":", *c->is_first ? "" : ",",
+                    c->pid, c->tid);
+    *c->is_first = false;
+    put_us(c->j, c->line->ev.start_ps[i]);
+    tbp_json_lit(c->j, ",\"name\":");
+    tbp_json_str(c->j, tbp_event_name(c->line, i), TBP_JSON_GVIZ);
+    tbp_json_lit(c->j, ",\"args\":{");
+    struct tbp_stat_iter it = tbp_stat_iter_event(c->line, i);
+    for (struct tbp_stat st; tbp_stat_next(&it, &st); comma = ",")
+        put_stat(c->j, &st, comma);
+    tbp_json_lit(c->j, "}}");
+}
+
 static void put_event(struct chrome_line *c, size_t i) {
     struct tbp_str category, detail;
     bool is_memory = tbp_is_memory_event(tbp_event_kind_at(c->line, i));
@@ -170,9 +190,11 @@ void tbp_export_chrome(struct tbp_json *j, const struct tbp_host *h, uint32_t *p
                 continue;
             tbp_event_texts_init(&c.texts, c.line, NULL);
             c.category_stat = c.texts.category;
+            c.is_work = tbp_is_work_line(c.line);
             put_name(&c, "thread_name", c.line->name);
+            bool is_counter = tbp_str_is(c.line->name, "_counters_");
             for (size_t i = 0; i < c.line->ev.n; i++)
-                put_event(&c, i);
+                is_counter ? put_counter(&c, i) : put_event(&c, i);
         }
         ++*pid;
     }

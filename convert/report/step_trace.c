@@ -145,7 +145,7 @@ static void walk_devices(struct trace_pass *p) {
             is_collective[m] = tbp_is_collective(plane->metas[m].name);
         for (size_t j = 0; j < plane->n_lines; j++) {
             const struct tbp_line *l = &plane->lines[j];
-            for (size_t i = 0; tbp_is_work_line(l) && i < l->ev.n; i++)
+            for (size_t i = 0, n = tbp_work_events(l); i < n; i++)
                 add_work(p, l, i, is_collective[l->ev.meta[i]]);
         }
     }

@@ -34,6 +34,44 @@ class Export(Case):
         self.assertEqual(sum(e["ph"] == "X" for e in trace["traceEvents"]), 10)
         self.assertEqual(self.table(back), self.table(path))
 
+    def chrome(self, path):
+        return json.loads(self.expect(0, "export", path, "--chrome").stdout)["traceEvents"]
+
+    def written(self, events, **header):
+        path = self.path("w.json")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({**header, "traceEvents": events}, f)
+        return path
+
+    def test_counters_stay_counters(self):
+        sample = {"ph": "C", "cat": "hardware_counters", "name": "tensor %", "pid": "GPU 0 Counters", "tid": 0, "ts": 0}
+        path = self.written([dict(sample, args={"": 11.5}), dict(sample, ts=2, args={"": 0}), *EVENTS])
+        found = [(e["name"], e["ts"], list(e["args"].values())) for e in self.chrome(path) if e["ph"] == "C"]
+        self.assertEqual(found, [("tensor %", 0, [11.5]), ("tensor %", 2, [0])])
+        self.assertEqual(self.table(path), self.table(self.written(EVENTS)))
+
+    def test_what_is_drawn_above_streams_is_no_kernel(self):
+        name = {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "/device:GPU:0"}}
+        threads = [{"ph": "M", "name": "thread_name", "pid": 1, "tid": i, "args": {"name": text}}
+                   for i, text in ((1, "Steps"), (2, "Stream #2(Compute)"))]
+        spans = [{"ph": "X", "name": n, "pid": 1, "tid": i, "ts": 0, "dur": 10} for i, n in ((1, "7"), (2, "gemm"))]
+        trace = self.written([name, *threads, *spans], displayTimeUnit="ns")
+        found = {e["name"]: e["cat"] for e in self.chrome(trace) if e["ph"] == "X"}
+        self.assertEqual(found, {"7": "gpu_user_annotation", "gemm": "kernel"})
+
+    def test_backward_ops_name_their_forward_op(self):
+        """Flow 1 exists twice: from a launch to its kernel, and from mm to its backward op."""
+        def flow(ph, cat, ts, tid):
+            return {"ph": ph, "cat": cat, "name": cat, "id": 1, "pid": 1, "tid": tid, "ts": ts}
+        back = [{"ph": "X", "cat": "cpu_op", "name": n, "pid": 1, "tid": 2, "ts": 50, "dur": d}
+                for n, d in (("engine: MmBackward0", 9), ("MmBackward0", 8))]
+        mm = [{"ph": "X", "cat": "cpu_op", "name": n, "pid": 1, "tid": 1, "ts": 10, "dur": d}
+              for n, d in (("linear", 20), ("mm", 10))]
+        flows = [flow("s", "fwdbwd", 10, 1), flow("f", "fwdbwd", 50, 2), flow("s", "ac2g", 12, 1), flow("f", "ac2g", 70, 7)]
+        for events in (mm + back + flows, flows + back[::-1] + mm[::-1]):
+            found = {e["name"]: e["args"].get("forward_op") for e in self.chrome(self.written(events)) if e["ph"] == "X"}
+            self.assertEqual(found, {"linear": None, "mm": None, "engine: MmBackward0": "mm", "MmBackward0": None})
+
     def test_chrome_of_several_hosts(self):
         trace = json.loads(self.expect(0, "export", TWO_HOSTS, "--chrome").stdout)
         hosts = [e["pid"] for e in trace["traceEvents"]

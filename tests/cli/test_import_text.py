@@ -36,6 +36,11 @@ class Import(Case):
         named = {k: v["count"] for k, v in host["ledger"].get("counters", {}).items()}
         self.assertEqual(named, counters)
 
+    def device_time_is_that_of_the_ops(self, path):
+        """Steps and phases that are drawn above the streams are no work of their own."""
+        device = json.loads(run("stats", path, "--json").stdout)
+        self.assertEqual(device["device_us"], sum(ns for _, ns in ops(path, "Device").values()) / 1000)
+
     def becomes_a_run(self, path):
         """convert writes a run of it, whose pages say the same as the input's own."""
         self.expect(0, "convert", "-o", self.path("log"), "--run", "r", "--host", "h", path)
@@ -133,6 +138,7 @@ class MindSpore(Import):
         found = steps(path)
         self.assertEqual([s["stepTimeMs"] for s in found], [0.3, 0.2])
         self.assertEqual([s["deviceComputeTimeMs"] for s in found], [0.12, 0.08])
+        self.device_time_is_that_of_the_ops(path)
         self.becomes_a_run(path)
 
     @needs_shared
@@ -183,6 +189,7 @@ class Ascend(Import):
         self.assertEqual([s["stepTimeMs"] for s in steps(path)], [0.4])
         self.assertEqual(mark[5]["Communication(Not Overlapped)"], "50.5")
         self.assertEqual(memory_of(path, "NPU:2")[0], 3 << 20)
+        self.device_time_is_that_of_the_ops(path)
         self.becomes_a_run(path)
 
     def test_raw_folder_is_refused_with_what_to_do(self):
