@@ -23,7 +23,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 16, SHORT = 2000, LONG = 150000, SPIN = 1000, SNAPSHOT_US = 1000 };
+enum {
+    MAX_THREADS = 16,
+    SHORT = 2000,
+    LONG = 150000,
+    SPIN = 1000,
+    PARTS = 5, /* of LONG */
+    SNAPSHOT_US = 1000
+};
 
 struct reference { /* one per thread, a cache line each */
     uint64_t asked, begun, ended;
@@ -33,12 +40,22 @@ struct reference { /* one per thread, a cache line each */
 struct work {
     struct reference *reference;
     int number;
-    uint64_t n; /* scopes; 0: until the process ends */
+    uint64_t n;                  /* scopes; 0: until the process ends */
+    const unsigned *n_snapshots; /* NULL: there will be none */
 };
 
 static void spin(void) {
     for (volatile int i = 0; i < SPIN; i++)
         continue;
+}
+
+/* At the end of each part but the last: however fast this thread is, what it records in the first,
+ * third and fifth part comes to lie in different snapshots, as each of them may have begun long ago
+ * when it ends. */
+static void await_snapshot(const struct work *w) {
+    unsigned before = __atomic_load_n(w->n_snapshots, __ATOMIC_ACQUIRE);
+    while (__atomic_load_n(w->n_snapshots, __ATOMIC_ACQUIRE) == before)
+        usleep(SNAPSHOT_US);
 }
 
 static void *record(void *context) {
@@ -48,6 +65,8 @@ static void *record(void *context) {
     snprintf(name, sizeof name, "thread-%d", w->number);
     tbprof_thread_name(name);
     for (uint64_t i = 0; w->n == 0 || i < w->n; i++) {
+        if (w->n_snapshots && i && i % (LONG / PARTS) == 0)
+            await_snapshot(w);
         int size = snprintf(name, sizeof name, "s%d#i=%llu#", w->number, (unsigned long long)i);
         __atomic_store_n(&r->asked, i + 1, __ATOMIC_RELEASE);
         tbprof_scope s = tbprof_scope_begin_dyn(name, (size_t)size, 1);
@@ -71,11 +90,12 @@ static bool all_done(const struct work *works, int n) {
     return true;
 }
 
-static void take_snapshots(const struct work *works, int n) {
+static void take_snapshots(const struct work *works, int n, unsigned *n_snapshots) {
     while (!all_done(works, n)) {
         usleep(SNAPSHOT_US);
         if (tbprof_snapshot(NULL) != TBPROF_OK)
             fprintf(stderr, "snapshot: %s\n", tbprof_last_error());
+        __atomic_fetch_add(n_snapshots, 1, __ATOMIC_RELEASE);
     }
 }
 
@@ -132,11 +152,13 @@ int main(int argc, char **argv) {
         return 5;
     }
     bool snapshots = strcmp(argv[4], "snapshots") == 0;
+    unsigned n_snapshots = 0; /* atomic */
+    uint64_t n_scopes = forever ? 0 : snapshots ? LONG : SHORT;
     for (int i = 0; i < n; i++)
-        works[i] = (struct work){reference, i, forever ? 0 : snapshots ? LONG : SHORT};
+        works[i] = (struct work){reference, i, n_scopes, snapshots ? &n_snapshots : NULL};
     start_threads(threads, works, n);
     if (snapshots)
-        take_snapshots(works, n);
+        take_snapshots(works, n, &n_snapshots);
     for (int i = 0; i < n; i++)
         pthread_join(threads[i], NULL);
     end(argv[4]);

@@ -40,10 +40,17 @@ class Server:
         """Sanitizers reserve terabytes, and keep what was freed."""
         return self.memory("VmSize") > 1 << 40
 
-    def cpu_ticks(self):
-        with open(f"/proc/{self.p.pid}/stat") as f:
-            parts = f.read().rsplit(")", 1)[1].split()
-        return int(parts[11]) + int(parts[12])
+    def work(self):
+        """Of the thread that serves: how often it went to sleep, and CPU seconds."""
+        for task in glob.glob(f"/proc/{self.p.pid}/task/*"):
+            with open(task + "/status") as f:
+                status = dict(line.split() for line in f if len(line.split()) == 2)
+            with open(task + "/stat") as f:
+                parts = f.read().rsplit(")", 1)[1].split()
+            if status["Name:"] == "tbprof-server":
+                ticks = int(parts[11]) + int(parts[12])
+                return int(status["voluntary_ctxt_switches:"]), ticks / os.sysconf("SC_CLK_TCK")
+        raise RuntimeError("no thread serves")
 
     def stop(self):
         self.p.stdin.close()
@@ -286,11 +293,16 @@ class Load(Case):
         self.assertLess(time.time() - begin, 5)
 
     def test_an_idle_server_sleeps(self):
+        """It neither spins, which would earn it as much CPU time as this process takes, nor wakes all the time."""
         s = self.serve()
-        self.peer(s)
-        before = s.cpu_ticks()
-        time.sleep(1.5)
-        self.assertLessEqual(s.cpu_ticks() - before, 0)
+        p = self.peer(s)
+        self.assertEqual(p.wait(p.call(b"Monitor", field(1, 10))), OK)
+        (sleeps, cpu), begin, own = s.work(), time.monotonic(), time.process_time()
+        while time.process_time() - own < 1 or time.monotonic() - begin < 1.5:
+            pass
+        sleeps, cpu, wall = s.work()[0] - sleeps, s.work()[1] - cpu, time.monotonic() - begin
+        self.assertLess(cpu, 0.2)
+        self.assertLess(sleeps, 20 * wall)
 
     @unittest.skipUnless(os.environ.get("SLOW"), "seconds: SLOW=1")
     def test_slow_peers_are_left(self):
