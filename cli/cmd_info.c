@@ -223,8 +223,6 @@ static void json_plane(struct tbp_json *j, const struct tbp_plane *p) {
 
 static void json_host(struct tbp_json *j, const struct tbp_host *h, const struct tbp_run_file *f) {
     struct span s = host_span(h);
-    tbp_json_lit(j, "{\"host\":");
-    tbp_json_str(j, h->name, TBP_JSON_GVIZ);
     tbp_json_printf(j, ",\"format\":\"%s\"", tbp_host_format(h));
     json_rank(j, h, f);
     json_number(j, "bytes", h->size_bytes);
@@ -268,7 +266,7 @@ static int count_repairs(struct tbp_session *s, uint32_t host, struct tbp_error 
 }
 
 /* First the file as it is, then what grouping finds in it (which may add events). */
-static int show_host(struct tbp_session *s, const struct tbp_run *run, uint32_t host,
+static int tell_host(struct tbp_session *s, const struct tbp_run *run, uint32_t host,
                      struct tbp_json *j, struct tbp_error *err) {
     const struct tbp_host *h = tbp_session_raw_host(s, host, err);
     if (!h)
@@ -290,7 +288,6 @@ static int show_host(struct tbp_session *s, const struct tbp_run *run, uint32_t 
         json_notes(j, "warnings", h->warnings, h->n_warnings);
         tbp_json_lit(j, ",\"ledger\":");
         tbp_receipt_write_ledger(j, &h->ledger);
-        tbp_json_char(j, '}');
     } else {
         text_notes(stdout, h);
         text_ledger(stdout, &h->ledger);
@@ -300,12 +297,51 @@ static int show_host(struct tbp_session *s, const struct tbp_run *run, uint32_t 
     return status;
 }
 
-static int show_run(const struct tbp_run *run, const struct info_values *v, struct tbp_cli *cli,
-                    struct tbp_json *j, struct tbp_error *err) {
-    struct tbp_run_loader loader = {run, v->from, TBP_PLANES_ALL};
-    struct tbp_pool *pool = tbp_pool_new(v->jobs);
-    struct tbp_session *s = tbp_run_session(&loader, TBP_SEMANTICS_REPAIR, cli->arena, pool);
-    int status = TBP_OK;
+struct info {
+    struct tbp_cli *cli;
+    const struct info_values *v;
+    struct tbp_runs runs;
+    struct tbp_json *json; /* NULL without --json */
+    int worst;             /* the status of the highest exit code */
+    struct tbp_error last; /* of those that were met, the one that is not printed yet */
+};
+
+/* What cannot be told of does not keep the rest from being told of. */
+static void note_failure(struct info *w, const struct tbp_error *err) {
+    if (w->worst)
+        tbp_cli_error(w->cli, &w->last);
+    if (tbp_exit_code(err->code) > tbp_exit_code(w->worst))
+        w->worst = err->code;
+    w->last = *err;
+}
+
+static void json_error(struct tbp_json *j, const struct tbp_error *err) {
+    char text[1024];
+    tbp_json_lit(j, ",\"error\":");
+    tbp_json_str(j, tbp_str_c(tbp_error_text(err, text, sizeof text)), TBP_JSON_GVIZ);
+}
+
+static void show_host(struct info *w, struct tbp_session *s, const struct tbp_run *run,
+                      uint32_t host) {
+    struct tbp_error err = {0};
+    if (w->json) {
+        tbp_json_lit(w->json, host ? ",{\"host\":" : "{\"host\":");
+        tbp_json_str(w->json, run->hosts[host].host, TBP_JSON_GVIZ);
+    }
+    int status = tell_host(s, run, host, w->json, &err);
+    if (status)
+        note_failure(w, &err);
+    if (status && w->json)
+        json_error(w->json, &err);
+    if (w->json)
+        tbp_json_char(w->json, '}');
+}
+
+static void show_run(struct info *w, const struct tbp_run *run) {
+    struct tbp_json *j = w->json;
+    struct tbp_run_loader loader = {run, w->v->from, TBP_PLANES_ALL};
+    struct tbp_pool *pool = tbp_pool_new(w->v->jobs);
+    struct tbp_session *s = tbp_run_session(&loader, TBP_SEMANTICS_REPAIR, w->cli->arena, pool);
     if (j) {
         tbp_json_lit(j, "{\"run\":");
         tbp_json_str(j, tbp_str_c(run->name), TBP_JSON_GVIZ);
@@ -315,64 +351,81 @@ static int show_run(const struct tbp_run *run, const struct info_values *v, stru
         tbp_cli_print(stdout, tbp_str_c(run->name));
         printf(": %zu host%s\n", run->n_hosts, tbp_plural(run->n_hosts));
     }
-    for (uint32_t i = 0; i < run->n_hosts && !status; i++) {
-        if (j && i)
-            tbp_json_char(j, ',');
-        status = show_host(s, run, i, j, err);
-    }
+    for (uint32_t i = 0; i < run->n_hosts; i++)
+        show_host(w, s, run, i);
     if (j)
         tbp_json_lit(j, "]}");
     tbp_session_free(s);
     tbp_pool_free(pool);
-    return status;
 }
 
-static int show_runs(const struct tbp_runs *runs, const struct info_values *v, struct tbp_cli *cli,
-                     struct tbp_error *err) {
-    struct tbp_sink_fd out;
-    struct tbp_json *j = NULL;
-    int status = TBP_OK;
-    if (v->common.json) {
-        tbp_sink_fd_init(&out, STDOUT_FILENO);
-        j = TBP_NEW(cli->arena, struct tbp_json);
-        tbp_json_init(j, &out.base);
-        tbp_json_lit(j, "{\"runs\":[");
+static void note_input(struct info *w, const char *input, const struct tbp_error *err) {
+    if (w->json) {
+        tbp_json_lit(w->json, w->worst ? ",{\"input\":" : "{\"input\":");
+        tbp_json_str(w->json, tbp_str_c(input), TBP_JSON_GVIZ);
+        json_error(w->json, err);
+        tbp_json_char(w->json, '}');
     }
-    for (size_t i = 0; i < runs->list.n && !status; i++) {
-        if (j && i)
-            tbp_json_char(j, ',');
-        status = show_run(&runs->list.at[i], v, cli, j, err);
+    note_failure(w, err);
+}
+
+/* The runs of each INPUT; those that hold none stand under "errors". */
+static void find_each(struct info *w, char **inputs, size_t n) {
+    struct tbp_error err = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (tbp_find_runs(&w->runs, w->cli->arena, inputs[i], &err) != TBP_OK)
+            note_input(w, inputs[i], &err);
     }
-    if (status || !j)
-        return status;
-    tbp_json_char(j, ']');
-    tbp_json_skipped(j, runs);
-    tbp_json_lit(j, "}\n");
-    return tbp_json_finish(j, err);
+    /* nothing but what is passed over */
+    if (!w->worst && tbp_find_all_runs(&w->runs, w->cli->arena, inputs, 0, &err) != TBP_OK)
+        note_input(w, inputs[0], &err);
 }
 
 static int run_info(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                     struct tbp_error *err) {
-    const struct info_values *v = values;
-    struct tbp_runs runs = {0};
-    int status = tbp_check_format(v->from, err);
-    if (!status)
-        status = tbp_find_all_runs(&runs, cli->arena, args, n_args, err);
-    if (!status)
-        tbp_warn_skipped(cli, &runs);
-    if (!status)
-        status = show_runs(&runs, values, cli, err);
-    tbp_runs_release(&runs);
-    return status;
+    struct info w = {.cli = cli, .v = values};
+    struct tbp_sink_fd out;
+    int status = tbp_check_format(w.v->from, err);
+    if (status)
+        return status;
+    if (w.v->common.json) {
+        tbp_sink_fd_init(&out, STDOUT_FILENO);
+        w.json = TBP_NEW(cli->arena, struct tbp_json);
+        tbp_json_init(w.json, &out.base);
+    }
+    if (w.json)
+        tbp_json_lit(w.json, "{\"errors\":[");
+    find_each(&w, args, n_args);
+    tbp_warn_skipped(cli, &w.runs);
+    if (w.json)
+        tbp_json_lit(w.json, "],\"runs\":[");
+    for (size_t i = 0; i < w.runs.list.n; i++) {
+        if (w.json && i)
+            tbp_json_char(w.json, ',');
+        show_run(&w, &w.runs.list.at[i]);
+    }
+    if (w.json) {
+        tbp_json_char(w.json, ']');
+        tbp_json_skipped(w.json, &w.runs);
+        tbp_json_lit(w.json, "}\n");
+        status = tbp_json_finish(w.json, err);
+    }
+    tbp_runs_release(&w.runs);
+    if (status || !w.worst)
+        return status;
+    *err = w.last;
+    return w.worst;
 }
 
 const struct tbp_command tbp_command_info = {
     .name = "info",
     .args = "INPUT...",
     .help = "tell what is in a profile",
-    .about = "Tells format, hosts, planes, lines, events, time span, steps and defects of each "
-             "INPUT: a file, a run "
-             "folder, a log directory or '-'.",
+    .about =
+        "Tells format, hosts, planes, lines, events, time span, steps and defects of each "
+        "INPUT: a file, a run "
+        "folder, a log directory or '-'. What cannot be read is told, and the rest goes on; the "
+        "exit code is the highest of all.",
     .examples = info_examples,
     .options = info_options,
     .values_size = sizeof(struct info_values),

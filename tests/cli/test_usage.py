@@ -188,6 +188,30 @@ class Usage(Case):
         events = host["ledger"]["events"]
         self.assertEqual(events["read"], sum(v for k, v in events.items() if k != "read"))
 
+    def test_info_tells_of_what_it_can(self):
+        empty, text = self.path("empty"), self.path("notes.txt")
+        os.mkdir(empty)
+        with open(text, "w") as f:
+            f.write("no profile\n" * 9)
+        inputs = [self.path("nothing"), SAMPLE, empty, text, TWO_HOSTS]
+        r = self.expect(2, "info", *inputs)
+        self.assertEqual(r.stdout.count("run "), 3)
+        self.assertIn("host worker0", r.stdout)
+        self.assertIn("incomplete at the ends", r.stdout)
+        errors = [line for line in r.stderr.splitlines() if line.startswith("tbprof: error: ")]
+        for line, bad in zip(errors, (inputs[0], empty, text), strict=True):
+            self.assertIn(bad, line)
+        r = self.expect(2, "info", "--json", *inputs)
+        answer = json.loads(r.stdout)
+        self.assertEqual([e["input"] for e in answer["errors"]], [inputs[0], empty])
+        self.assertTrue(all(e["input"] in e["error"] for e in answer["errors"]))
+        hosts = [h for run in answer["runs"] for h in run["hosts"]]
+        self.assertEqual(["error" in h for h in hosts], [False, True, False, False])
+        self.assertIn(text, hosts[1]["error"])
+        self.assertEqual(json.loads(self.expect(1, "info", "--json", text).stdout)["errors"], [])
+        for path in (self.path("nothing"), empty):
+            self.assertEqual(json.loads(self.expect(2, "info", "--json", path).stdout)["runs"], [])
+
     def test_info_tells_repairs_and_steps_as_the_pages_do(self):
         for source in (SAMPLE_RUN, TWO_HOSTS, os.path.join(ROOT, "tests", "data", "tf24-one.xplane.pb")):
             told = json.loads(self.expect(0, "info", source, "--json").stdout)["runs"][0]["hosts"]
