@@ -81,8 +81,8 @@ const struct tbp_command tbp_command_backend = {
     .about =
         "Makes a folder of links in which the Profile plugin (xprof 2.22.2 and later) finds "
         "tbprof's library in place of its own; with the folder on PYTHONPATH the pages get their "
-        "data from tbprof. What tbprof does not make still comes from the official library. "
-        "Nothing that is installed is changed.\n"
+        "data from tbprof. What tbprof does not make still comes from the official library, with "
+        "TBPROF_BACKEND=off in the environment everything. Nothing that is installed is changed.\n"
         "After an upgrade of xprof the folder has to be made again. Where Python packages can be "
         "installed, 'pip install' of tbprof's package does all of this by itself.",
     .examples = backend_examples,

@@ -6,6 +6,7 @@
 #include "cli/overlay.h"
 
 #include "base/str.h"
+#include "cli/library_check.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,6 +23,24 @@ static const char own_link[] =
 static const char official_prefix[] = "profiler_plugin_c_api";
 static const char official_link[] =
     "official-profiler_plugin_c_api.so"; /* convert/backend/forward.h */
+
+/* The functions that the plugin's releases load: each the first ten, and with the next one those
+ * from 2.23.0 on, with the last one 2.22.2. Ours must have all, the official library those of every
+ * release. */
+enum { OF_EVERY_RELEASE = 10 };
+static const char *const functions[] = {"FreeString",
+                                        "XSpaceToToolsData",
+                                        "XSpaceToToolsDataFromByteString",
+                                        "Trace",
+                                        "Monitor",
+                                        "StartContinuousProfiling",
+                                        "StopContinuousProfiling",
+                                        "GetSnapshot",
+                                        "StartGrpcServer",
+                                        "InitializeStubs",
+                                        "BuiltWithEmbedded",
+                                        "InitializeProfiler",
+                                        NULL};
 
 static bool exists(const char *path) {
     return access(path, F_OK) == 0;
@@ -134,6 +153,13 @@ static int find_official(const char **out, struct tbp_arena *arena, const char *
                     package);
 }
 
+static int check_libraries(const char *ours, const char *official, struct tbp_error *err) {
+    const char *of_every_release[OF_EVERY_RELEASE + 1] = {NULL};
+    memcpy(of_every_release, functions, OF_EVERY_RELEASE * sizeof *functions);
+    int status = tbp_library_check(ours, functions, err);
+    return status ? status : tbp_library_check(official, of_every_release, err);
+}
+
 static int mark(struct tbp_arena *arena, const char *folder, struct tbp_error *err) {
     const char *path = tbp_arena_printf(arena, "%s/%s", folder, marker);
     FILE *f = fopen(path, "w");
@@ -195,6 +221,8 @@ int tbp_overlay_make(struct tbp_arena *arena, const char *folder, const char *pa
         status = absolute(&library, arena, library, err);
     if (!status)
         status = find_official(&official, arena, package, err);
+    if (!status)
+        status = check_libraries(library, official, err);
     if (status)
         return status;
     if (exists(folder) && !is_empty(folder) &&

@@ -142,6 +142,8 @@ static int answer(struct request *r, struct tbp_error *err) {
 
 /* True if the request is done, else it is for the official library. */
 static bool answer_here(struct request *r, OPTIONS, RESULT) {
+    if (tbp_process_is_off())
+        return false;
     struct unpacking u = {.packed = {PASS_OPTIONS}};
     struct tbp_error err = {.offset = TBP_NO_OFFSET};
     char text[4 * TBP_ERROR_TEXT];
@@ -192,7 +194,8 @@ char *XSpaceToToolsData(const char **paths, size_t n, const char *tool, OPTIONS,
     o = tbp_official_library(&why);
     if (!o) {
         char text[2 * TBP_ERROR_TEXT];
-        snprintf(text, sizeof text, "tbprof does not make the page '%s', and %s", r.q.tool, why);
+        snprintf(text, sizeof text, "tbprof does not make the page '%s'%s, and %s", r.q.tool,
+                 tbp_process_is_off() ? " (TBPROF_BACKEND=off)" : "", why);
         refuse(text, data, size, success);
         return NULL;
     }

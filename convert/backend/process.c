@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <strings.h>
 
 static const uint64_t default_budget_bytes = UINT64_C(2) << 30;
 
@@ -46,6 +47,17 @@ struct tbp_backend *tbp_process_backend(struct tbp_error *err) {
     if (!backend && err)
         *err = failure;
     return backend;
+}
+
+/* The values are those of python_shim/tbprof/settings.py. */
+bool tbp_process_is_off(void) {
+    static const char *const values[] = {"off", "0", "no", "false"};
+    const char *text = getenv("TBPROF_BACKEND");
+    for (size_t i = 0; text && i < sizeof values / sizeof *values; i++) {
+        if (strcasecmp(text, values[i]) == 0)
+            return true;
+    }
+    return false;
 }
 
 void tbp_process_count(int status) {

@@ -13,6 +13,9 @@
 /* NULL, with err filled, if memory did not suffice to make it. */
 struct tbp_backend *tbp_process_backend(struct tbp_error *err);
 
+/* TBPROF_BACKEND says that the official library answers everything. */
+bool tbp_process_is_off(void);
+
 void tbp_process_count(int status); /* of one answer */
 void tbp_process_counts(uint64_t *n_answers, uint64_t *n_errors);
 

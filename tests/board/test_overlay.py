@@ -10,6 +10,7 @@ import board
 
 OP_STATS = ("overview_page", "framework_op_stats", "kernel_stats", "pod_viewer")
 C_INTERFACE = [p for p in sorted(os.listdir(board.PLUGINS)) if board.version_of(p) > (2, 22, 1)]
+WITHOUT_SHIM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "without_shim")
 LIBRARY = os.path.join(os.path.dirname(board.TBPROF), "libtbprof_backend.so")
 
 
@@ -20,12 +21,12 @@ def overlay(request, tmp_path):
     folder = str(tmp_path / "overlay")
     subprocess.run([board.TBPROF, "backend", "install", "--overlay", folder, "--xprof", plugin + "/xprof",
                     "--library", LIBRARY], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    return folder + os.pathsep + plugin
+    return os.pathsep.join((folder, plugin, WITHOUT_SHIM))
 
 
 def test_the_c_interface_answers_forwards_and_refuses(overlay, two_hosts):
     folder = board.run_folder(two_hosts, "run")
-    with board.Board(two_hosts, plugin=overlay, TBPROF_BACKEND="off") as b:
+    with board.Board(two_hosts, plugin=overlay) as b:
         tools = json.loads(b.route("run_tools", run="run").body)
         assert {"overview_page", "trace_viewer@", "op_profile", "hlo_stats"} <= set(tools)
         for tool in OP_STATS:
@@ -43,7 +44,7 @@ def test_the_c_interface_answers_forwards_and_refuses(overlay, two_hosts):
 def test_without_the_official_library_its_pages_say_so(overlay, two_hosts):
     first = overlay.split(os.pathsep)[0]
     os.unlink(os.path.join(first, "xprof", "convert", "official-profiler_plugin_c_api.so"))
-    with board.Board(two_hosts, plugin=overlay, TBPROF_BACKEND="off") as b:
+    with board.Board(two_hosts, plugin=overlay) as b:
         tools = json.loads(b.route("run_tools", run="run").body)
         assert "overview_page" in tools and "op_profile" not in tools
         assert b.data("run", "overview_page", board.ALL_HOSTS).status == 200
@@ -52,3 +53,14 @@ def test_without_the_official_library_its_pages_say_so(overlay, two_hosts):
                           is_tpu_name="false")
         assert capture.status == 500 and b"not available" in capture.body
         assert b.process.poll() is None
+
+
+def test_off_leaves_everything_to_the_official_library(overlay, two_hosts):
+    plugin = overlay.split(os.pathsep)[1]
+    asked = ("framework_op_stats", "kernel_stats", "overview_page")
+    with board.Board(two_hosts, plugin=os.path.basename(plugin), TBPROF_BACKEND="off") as b:
+        official = [b.data("run", tool, "worker0").body for tool in asked]
+    with board.Board(two_hosts, plugin=overlay, TBPROF_BACKEND="off") as b:
+        assert [b.data("run", tool, "worker0").body for tool in asked] == official
+    with board.Board(two_hosts, plugin=overlay) as b:
+        assert [b.data("run", tool, "worker0").body for tool in asked] != official
