@@ -113,6 +113,17 @@ static int inflate_some(struct inflating *f, const struct tbp_input *packed) {
     return status;
 }
 
+/* What follows the last gzip member, but for zeros: tapes and block devices fill up with them. */
+static void note_tail(struct tbp_input *out, const struct tbp_input *packed, size_t from) {
+    for (size_t i = from; i < packed->size; i++) {
+        if (packed->data[i] == 0)
+            continue;
+        out->tail_offset = from;
+        out->tail_bytes = packed->size - from;
+        return;
+    }
+}
+
 /* Undoes all members (of gzip, else the only one); stops at the first damage and says where. */
 static int inflate_all(const struct tbp_input *packed, int window_bits, struct tbp_input *out,
                        const char *path, struct tbp_error *err) {
@@ -142,6 +153,8 @@ static int inflate_all(const struct tbp_input *packed, int window_bits, struct t
                         path, MOST_TIMES, f.n);
     *out = (struct tbp_input){
         .data = f.data, .size = f.n, .damaged = status != Z_STREAM_END, .damage_offset = f.fed};
+    if (!out->damaged && window_bits > 0)
+        note_tail(out, packed, f.fed);
     return TBP_OK;
 }
 

@@ -28,6 +28,8 @@ struct tbp_input {
     bool is_borrowed;       /* the bytes are somebody else's and stay when the input is released */
     bool damaged;           /* gzip member was cut or wrong: data holds what could be undone */
     uint64_t damage_offset; /* in the file on disk */
+    uint64_t tail_bytes;    /* behind the last gzip member, none of them; 0 if there is nothing */
+    uint64_t tail_offset;   /* in the file on disk */
 };
 
 /* path "-" is standard input. gzip is recognised by content and undone (all members), so is a zip

@@ -7,9 +7,9 @@
 #include <inttypes.h>
 
 /* The losses that come from the bytes of the input, not from limits of what is written. */
-static const enum tbp_ledger_key damages[] = {TBP_LEDGER_GZIP_DAMAGED, TBP_LEDGER_BAD_WIRE,
-                                              TBP_LEDGER_TRUNCATED,    TBP_LEDGER_EVENT_DROPPED,
-                                              TBP_LEDGER_STAT_DROPPED, TBP_LEDGER_HLO_DAMAGED};
+static const enum tbp_ledger_key damages[] = {
+    TBP_LEDGER_GZIP_DAMAGED, TBP_LEDGER_BAD_WIRE,    TBP_LEDGER_TRUNCATED, TBP_LEDGER_EVENT_DROPPED,
+    TBP_LEDGER_STAT_DROPPED, TBP_LEDGER_HLO_DAMAGED, TBP_LEDGER_GZIP_TAIL};
 
 bool tbp_warn_skipped(const struct tbp_cli *cli, const struct tbp_runs *runs) {
     bool is_loss = false;

@@ -29,6 +29,7 @@
     X(DUPLICATE_ID, "duplicate_id", "metadata given twice (the last one counts)", 0)               \
     X(DUPLICATE_PLANE, "duplicate_plane", "planes with a name that an earlier plane has", 0)       \
     X(GZIP_DAMAGED, "gzip_damaged", "compressed input cut or damaged", 1)                          \
+    X(GZIP_TAIL, "gzip_tail", "bytes behind the end of compressed input", 1)                       \
     X(HLO_DAMAGED, "hlo_damaged", "compiled programs (HLO) that could not be read", 1)             \
     X(VIEW_CAP, "view_cap", "events left out of the trace view by its event limit", 1)             \
     X(WRITE_CAP, "write_cap",                                                                      \

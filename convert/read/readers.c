@@ -62,14 +62,20 @@ bool tbp_is_profile_folder(const char *path) {
 
 static int read_opened(struct tbp_host *host, const char *path, const char *from,
                        struct tbp_pool *pool, struct tbp_error *err) {
-    const struct tbp_reader *reader = from ? by_name(from) : tbp_reader_of(&host->input);
+    const struct tbp_input *in = &host->input;
+    const struct tbp_reader *reader = from ? by_name(from) : tbp_reader_of(in);
     if (!reader && from)
         return tbp_fail(err, TBP_E_USAGE, "unknown format '%s' (see `tbprof tools`)", from);
+    if (in->damaged && in->size == 0)
+        return tbp_fail_at(err, TBP_E_TRUNCATED, path, in->damage_offset,
+                           "compressed input is cut or damaged before its first byte");
     if (!reader)
         return tbp_fail_at(err, TBP_E_FORMAT, path, 0, "not a profile in a known format");
-    host->size_bytes = host->input.size;
-    if (host->input.damaged)
-        tbp_ledger_count(&host->ledger, TBP_LEDGER_GZIP_DAMAGED, 1, host->input.damage_offset);
+    host->size_bytes = in->size;
+    if (in->damaged)
+        tbp_ledger_count(&host->ledger, TBP_LEDGER_GZIP_DAMAGED, 1, in->damage_offset);
+    if (in->tail_bytes)
+        tbp_ledger_count(&host->ledger, TBP_LEDGER_GZIP_TAIL, in->tail_bytes, in->tail_offset);
     return reader->read(host, pool, err);
 }
 

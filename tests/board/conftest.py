@@ -16,3 +16,11 @@ def two_hosts(tmp_path):
     logdir = tmp_path / "logdir"
     board.make_run(logdir, "run", [(h, os.path.join(TWO_HOSTS, h + ".xplane.pb")) for h in ("worker0", "worker1")])
     return logdir
+
+
+@pytest.fixture
+def keras(tmp_path):
+    """One run of one host, whose steps the official converter does not find."""
+    logdir = tmp_path / "keras"
+    board.make_run(logdir, "run", [("worker0", os.path.join(KERAS, "worker0.xplane.pb"))])
+    return logdir

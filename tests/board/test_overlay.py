@@ -55,12 +55,12 @@ def test_without_the_official_library_its_pages_say_so(overlay, two_hosts):
         assert b.process.poll() is None
 
 
-def test_off_leaves_everything_to_the_official_library(overlay, two_hosts):
+def test_off_leaves_everything_to_the_official_library(overlay, keras):
     plugin = overlay.split(os.pathsep)[1]
     asked = ("framework_op_stats", "kernel_stats", "overview_page")
-    with board.Board(two_hosts, plugin=os.path.basename(plugin), TBPROF_BACKEND="off") as b:
+    with board.Board(keras, plugin=os.path.basename(plugin), TBPROF_BACKEND="off") as b:
         official = [b.data("run", tool, "worker0").body for tool in asked]
-    with board.Board(two_hosts, plugin=overlay, TBPROF_BACKEND="off") as b:
+    with board.Board(keras, plugin=overlay, TBPROF_BACKEND="off") as b:
         assert [b.data("run", tool, "worker0").body for tool in asked] == official
-    with board.Board(two_hosts, plugin=overlay) as b:
+    with board.Board(keras, plugin=overlay) as b:
         assert [b.data("run", tool, "worker0").body for tool in asked] != official

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inputs made to take all memory or time: each ends soon, small, with a word on why."""
+import gzip
 import json
 import os
 import subprocess
@@ -8,7 +9,7 @@ import zipfile
 import zlib
 
 from facts import events, ledger
-from support import SANITIZED, TBPROF, Case, run
+from support import SAMPLE, SANITIZED, TBPROF, Case, run
 
 MIB = 1 << 20
 LIMIT_BYTES = (512 if SANITIZED else 256) * MIB  # freed memory stays in a sanitizer's quarantine
@@ -41,6 +42,37 @@ class Hostile(Case):
         code, text = self.ends(path)
         self.assertNotEqual(code, 0)
         self.assertIn("packed more than 200 times", text)
+
+    def info(self, code, path):
+        return json.loads(self.expect(code, "info", "--json", path).stdout)["runs"][0]["hosts"][0]
+
+    def test_gzip_members_and_what_follows_them(self):
+        with open(SAMPLE, "rb") as f:
+            plain = f.read()
+        whole = self.info(0, SAMPLE)
+        members = [gzip.compress(plain[at:at + 10000]) for at in range(0, len(plain), 10000)]
+        self.assertGreater(len(members), 2)
+        packed = b"".join(members)
+        for tail in (b"", b"\0" * 700):  # tapes fill up with zeros
+            host = self.info(0, self.written("w.xplane.pb.gz", packed, tail))
+            self.assertEqual((host["events"], host["bytes"]), (whole["events"], len(plain)))
+            self.assertEqual(host["ledger"], whole["ledger"])
+        path = self.written("w.xplane.pb.gz", packed, b"\0\0some more")
+        host = self.info(0, path)
+        self.assertEqual(host["events"], whole["events"])
+        told = host["ledger"]["counters"]["gzip_tail"]
+        self.assertEqual((told["count"], told["first_offset"]), (11, len(packed)))
+        r = self.expect(1, "convert", "--strict", path, "-o", self.path("o"))
+        self.assertIn("bytes behind the end of compressed input (11)", r.stderr)
+        host = self.info(0, self.written("w.xplane.pb.gz", packed, packed[:7]))  # a member that is cut
+        self.assertEqual(host["ledger"]["counters"]["gzip_damaged"]["first_offset"], len(packed) + 7)
+
+    def test_gzip_cut_before_its_first_byte(self):
+        packed = gzip.compress(b"\x0a\x02\x12\x00")
+        for n in (2, 5, 9):
+            path = self.written("h.xplane.pb.gz", packed[:n])
+            r = self.expect(1, "info", path)
+            self.assertIn(f"{path}: compressed input is cut or damaged before its first byte at byte {n}", r.stderr)
 
     def test_zip_of_one_file_is_read_and_of_two_refused(self):
         trace = json.dumps([{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}])
