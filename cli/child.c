@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * posix_spawn reports a program that cannot be executed to the caller, unlike fork and exec.
+ * fork and exec instead of posix_spawn, which cannot bind the life of a child to ours.
  */
 #include "cli/child.h"
 
@@ -8,12 +8,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 enum { MAX_OUTPUT = 4 << 20, STOP_GRACE_MS = 5000, STOP_STEP_MS = 20 };
 
@@ -28,29 +29,54 @@ uint64_t tbp_clock_ms(void) {
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static int spawn(pid_t *pid, const char *const *argv, int out_fd, struct tbp_error *err) {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attr;
-    sigset_t none, all;
+/* Only async-signal-safe calls. */
+_Noreturn static void become(const char *const *argv, int out_fd, pid_t parent, int failure_fd) {
+    sigset_t none;
     sigemptyset(&none);
-    sigfillset(&all);
-    sigdelset(&all, SIGKILL);
-    sigdelset(&all, SIGSTOP);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, out_fd, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, out_fd, STDERR_FILENO);
-    posix_spawnattr_init(&attr);
-    posix_spawnattr_setsigmask(&attr, &none);
-    posix_spawnattr_setsigdefault(&attr, &all);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    /* argv of the posix_spawn family is not const for historical reasons only */
-    int failure =
-        posix_spawnp(pid, argv[0], &actions, &attr, (char *const *)(uintptr_t)argv, environ);
-    posix_spawnattr_destroy(&attr);
-    posix_spawn_file_actions_destroy(&actions);
+    for (int sig = 1; sig < NSIG; sig++)
+        signal(sig, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    tbp_child_end_with(parent);
+    int in_fd = open("/dev/null", O_RDONLY);
+    if (in_fd >= 0 && dup2(in_fd, STDIN_FILENO) >= 0 && dup2(out_fd, STDOUT_FILENO) >= 0 &&
+        dup2(out_fd, STDERR_FILENO) >= 0) {
+        close(in_fd);
+        /* argv of the exec family is not const for historical reasons only */
+        execvp(argv[0], (char *const *)(uintptr_t)argv);
+    }
+    int failure = errno;
+    ssize_t n = write(failure_fd, &failure, sizeof failure);
+    _exit(n < 0 ? 126 : 127);
+}
+
+void tbp_child_end_with(pid_t parent) {
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+#endif
+    if (getppid() != parent)
+        _exit(128 + SIGTERM); /* it ended before that was said */
+}
+
+/* A pipe that closes when the program is executed tells whether it is. */
+static int spawn(pid_t *pid, const char *const *argv, int out_fd, struct tbp_error *err) {
+    int ends[2], failure = 0;
+    pid_t parent = getpid();
+    if (pipe(ends) != 0)
+        return tbp_fail_errno(err, TBP_E_IO, "making a pipe failed");
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    *pid = fork();
+    if (*pid == 0)
+        become(argv, out_fd, parent, ends[1]);
+    failure = *pid < 0 ? errno : 0;
+    close(ends[1]);
+    while (*pid > 0 && read(ends[0], &failure, sizeof failure) < 0 && errno == EINTR)
+        ;
+    close(ends[0]);
     if (!failure)
         return TBP_OK;
+    if (*pid > 0)
+        waitpid(*pid, NULL, 0);
     errno = failure;
     return tbp_fail_errno(err, failure == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO,
                           "starting '%s' failed", argv[0]);

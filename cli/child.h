@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Other programs as children: one whose output is wanted, and one that runs beside us. Children
- * start with default signals and an empty signal mask, and read nothing from standard input.
- * Thread-safety: as posix_spawn and waitpid; one thread per child.
+ * start with default signals and an empty signal mask, read nothing from standard input, and get
+ * SIGTERM when this process ends, however it does (Linux).
+ * Thread-safety: as fork and waitpid; one thread per child, which
+ * outlives it.
  */
 #ifndef TBP_CLI_CHILD_H
 #define TBP_CLI_CHILD_H
@@ -21,6 +23,8 @@ int tbp_child_capture(struct tbp_arena *arena, const char *const *argv, unsigned
 /* Starts argv[0]; both its outputs go to the file log_path, which is made. */
 int tbp_child_start(pid_t *pid, const char *const *argv, const char *log_path,
                     struct tbp_error *err);
+/* Called in a forked child: from now on it gets SIGTERM when its parent ends. */
+void tbp_child_end_with(pid_t parent);
 /* Has it ended? Then its exit code, 128 + signal if one ended it. */
 bool tbp_child_ended(pid_t pid, int *exit_code);
 /* Asks it to end, waits, and kills it if it does not. */

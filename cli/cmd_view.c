@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * tbprof view: profiles straight into the Profile tab. The conversion and TensorBoard are children;
- * this process waits for them and for signals, so that the temporary folder goes in every case but
- * SIGKILL.
+ * this process waits for them, for signals and for its parent's end, so that the temporary folder
+ * goes in every case but SIGKILL; the children end even then.
  */
 #include "cli/child.h"
 #include "cli/cli.h"
@@ -58,7 +58,11 @@ struct view {
     struct tbp_python python;
     uint16_t port;
     sigset_t stops; /* signals that end the view; blocked from the beginning */
+    pid_t parent;   /* its end ends the view, too; 0: it does not matter */
 };
+
+static const int stops[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGXCPU, SIGUSR1};
+enum { N_STOPS = sizeof stops / sizeof *stops };
 
 /* What the doctor says of the installed packages, its first problem as error. */
 static int check_installed(struct view *w, struct tbp_error *err) {
@@ -79,31 +83,38 @@ static int check_installed(struct view *w, struct tbp_error *err) {
     return status;
 }
 
-static bool must_stop(const struct view *w) {
+static bool has_signal(const struct view *w) {
     sigset_t pending;
     sigpending(&pending);
-    return (sigismember(&w->stops, SIGINT) && sigismember(&pending, SIGINT)) ||
-           (sigismember(&w->stops, SIGTERM) && sigismember(&pending, SIGTERM)) ||
-           (sigismember(&w->stops, SIGHUP) && sigismember(&pending, SIGHUP));
+    for (size_t i = 0; i < N_STOPS; i++) {
+        if (sigismember(&w->stops, stops[i]) && sigismember(&pending, stops[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool must_stop(const struct view *w) {
+    return has_signal(w) || (w->parent && getppid() != w->parent);
 }
 
 /* From here on these signals wait until they are asked for. Those which the parent has us ignore
  * (nohup) stay ignored. */
 static void block_stops(struct view *w, sigset_t *old) {
-    static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
     sigemptyset(&w->stops);
-    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+    for (size_t i = 0; i < N_STOPS; i++) {
         struct sigaction action;
         if (sigaction(stops[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
             sigaddset(&w->stops, stops[i]);
     }
     sigprocmask(SIG_BLOCK, &w->stops, old);
+    if (!sigismember(&w->stops, SIGHUP))
+        w->parent = 0; /* meant to outlive it */
 }
 
 /* Takes the signals that came, so that unblocking does not end the process. */
 static void take_stops(const struct view *w, const sigset_t *old) {
     int sig;
-    while (must_stop(w)) {
+    while (has_signal(w)) {
         if (sigwait(&w->stops, &sig) != 0)
             break;
     }
@@ -159,8 +170,9 @@ static int convert(struct view *w, char **files, size_t n_files, struct tbp_erro
 
 /* The child reports on its own, as the command would. */
 _Noreturn static void convert_in_child(struct view *w, const sigset_t *old, char **files,
-                                       size_t n_files) {
+                                       size_t n_files, pid_t parent) {
     struct tbp_error err = {0};
+    tbp_child_end_with(parent);
     sigprocmask(SIG_SETMASK, old, NULL);
     int status = convert(w, files, n_files, &err);
     if (status)
@@ -174,12 +186,13 @@ _Noreturn static void convert_in_child(struct view *w, const sigset_t *old, char
 static int convert_files(struct view *w, const sigset_t *old, char **files, size_t n_files,
                          struct tbp_error *err) {
     int exit_code = 0;
+    pid_t self = getpid();
     fflush(NULL);
     pid_t pid = fork();
     if (pid < 0)
         return tbp_fail_errno(err, TBP_E_IO, "starting the conversion failed");
     if (pid == 0)
-        convert_in_child(w, old, files, n_files);
+        convert_in_child(w, old, files, n_files, self);
     while (!tbp_child_ended(pid, &exit_code)) {
         if (must_stop(w)) {
             tbp_child_stop(pid);
@@ -293,7 +306,7 @@ static int serve(struct view *w, struct tbp_error *err) {
 
 static int run_view(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                     struct tbp_error *err) {
-    struct view w = {.cli = cli, .v = values};
+    struct view w = {.cli = cli, .v = values, .parent = getppid()};
     sigset_t old;
     if (w.v->port > UINT16_MAX)
         return tbp_fail(err, TBP_E_OPTION, "'%u' is no port", (unsigned)w.v->port);
@@ -323,7 +336,8 @@ const struct tbp_command tbp_command_view = {
     .about =
         "Converts each INPUT (as 'tbprof convert' does) into a temporary log directory, starts "
         "TensorBoard on it for this machine only (127.0.0.1) and prints the address once it "
-        "answers. Ctrl-C ends it and removes the folder. TensorBoard and the profile plugin "
+        "answers. Ctrl-C ends it and removes the folder; so does the end of the program that "
+        "started it, unless nohup is before the command. TensorBoard and the profile plugin "
         "must be installed: python3 -m pip install tensorboard xprof.",
     .examples = view_examples,
     .options = view_options,

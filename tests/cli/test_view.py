@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 import unittest
 import urllib.request
 
@@ -19,6 +20,7 @@ TIMEOUT_S = 60
 class ViewCase(Case):
     def setUp(self):
         super().setUp()
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored where the tests themselves run under nohup
         self.temporary = self.path("tmp")
         os.mkdir(self.temporary)
         self.python = fake_python.make(self.path("py"), **SHIPPED)
@@ -86,6 +88,52 @@ class Shows(ViewCase):
         kept = os.path.join(self.temporary, folder, "logdir")
         self.assertIn(f"kept: {kept}", err)
         self.assertIn("worker0.xplane.pb", os.listdir(os.path.join(kept, "plugins", "profile", RUN)))
+
+    def await_end(self, address, *, stays=False):
+        """Until TensorBoard does not answer any more and its folder is gone (or stays)."""
+        end = time.monotonic() + TIMEOUT_S
+        while time.monotonic() < end:
+            try:
+                self.ask(address, "/runs")
+            except OSError:
+                if stays or not os.listdir(self.temporary):
+                    return
+            time.sleep(0.05)
+        self.fail(f"still there: {address}, {os.listdir(self.temporary)}")
+
+    def test_every_signal_that_stops(self):
+        for sig in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
+            process, address = self.start(SAMPLE)
+            self.assertEqual(self.end(process, sig)[0], 0)
+            self.await_end(address)
+
+    def test_the_end_of_its_parent(self):
+        for prefix, ends in (("", True), ("nohup", False)):
+            shell = subprocess.Popen(["sh", "-c", f'{prefix} "$0" view "$1" & echo $!; wait', TBPROF, SAMPLE], text=True,
+                                     env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                     stderr=subprocess.DEVNULL)
+            with shell.stdout:
+                view, address = int(shell.stdout.readline()), shell.stdout.readline().strip()
+                shell.kill()
+                shell.wait()
+                if not ends:
+                    self.assertEqual(list(self.ask(address, "/runs")), [RUN])
+                    os.kill(view, signal.SIGTERM)
+                self.await_end(address)
+
+    def test_killed_it_takes_tensorboard_along(self):
+        process, address = self.start(SAMPLE)
+        process.kill()
+        self.await_end(address, stays=True)
+
+    def test_a_closed_standard_output(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        process = subprocess.Popen([TBPROF, "view", SAMPLE], env=self.environment(), stdin=subprocess.DEVNULL,
+                                   stdout=writer, stderr=subprocess.DEVNULL)
+        os.close(writer)
+        process.wait(TIMEOUT_S)
+        self.assertEqual(os.listdir(self.temporary), [])
 
     def test_a_tensorboard_without_the_tab_is_told(self):
         process, address = self.start(SAMPLE, FAKE_TENSORBOARD="no tab")
