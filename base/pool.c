@@ -93,9 +93,8 @@ static unsigned processors(void) {
 }
 
 struct tbp_pool *tbp_pool_new(unsigned n_threads) {
-    enum { MOST = 256 };
     unsigned n = n_threads ? n_threads : processors();
-    n = n > MOST ? MOST : n;
+    n = n > TBP_POOL_MOST_THREADS ? TBP_POOL_MOST_THREADS : n;
     if (n <= 1)
         return NULL;
     struct tbp_pool *p = calloc(1, sizeof *p + (n - 1) * sizeof p->workers[0]);

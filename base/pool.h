@@ -12,9 +12,11 @@
 
 #include "base/status.h"
 
+enum { TBP_POOL_MOST_THREADS = 256 };
+
 struct tbp_pool;
-struct tbp_pool *
-tbp_pool_new(unsigned n_threads);       /* 0: one per available processor; NULL for one thread */
+/* 0: one per available processor; never more than the most. NULL for one thread. */
+struct tbp_pool *tbp_pool_new(unsigned n_threads);
 void tbp_pool_free(struct tbp_pool *p); /* NULL is fine */
 unsigned tbp_pool_threads(const struct tbp_pool *p);
 /* Every job runs even if another fails; returns the failure of the lowest failing index, or TBP_OK.

@@ -25,7 +25,8 @@ struct info_values {
 static const struct tbp_opt info_options[] = {
     {"from", 0, TBP_OPT_TEXT, AT(from), "FORMAT", "format of the input instead of detecting it",
      NULL},
-    {"jobs", 'j', TBP_OPT_NUMBER, AT(jobs), "N", "threads; 0: one per processor", NULL},
+    {"jobs", 'j', TBP_OPT_THREADS, AT(jobs), "N", "threads, at most 256; 0: one per processor",
+     NULL},
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
 };
 #undef AT

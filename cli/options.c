@@ -5,6 +5,7 @@
  */
 #include "cli/options.h"
 
+#include "base/pool.h"
 #include "base/str.h"
 
 #include <getopt.h>
@@ -144,6 +145,12 @@ int tbp_option_set(const struct tbp_opt *o, struct tbp_arena *arena, void *value
         if (!tbp_str_to_u64(tbp_str_c(text), &number) || number > UINT32_MAX)
             return tbp_fail(err, TBP_E_OPTION, "'%s' takes a whole number, not '%s'", o->name,
                             text);
+        *(uint32_t *)place = (uint32_t)number;
+        return TBP_OK;
+    case TBP_OPT_THREADS:
+        if (!tbp_str_to_u64(tbp_str_c(text), &number) || number > TBP_POOL_MOST_THREADS)
+            return tbp_fail(err, TBP_E_OPTION, "'%s' takes a whole number from 0 to %d, not '%s'",
+                            o->name, TBP_POOL_MOST_THREADS, text);
         *(uint32_t *)place = (uint32_t)number;
         return TBP_OK;
     case TBP_OPT_CHOICE:

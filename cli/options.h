@@ -16,11 +16,12 @@
 #include "base/status.h"
 
 enum tbp_opt_kind {
-    TBP_OPT_FLAG,   /* bool */
-    TBP_OPT_TEXT,   /* const char *, NULL if not given */
-    TBP_OPT_NUMBER, /* uint32_t */
-    TBP_OPT_CHOICE, /* unsigned: index into choices; the first one is the default */
-    TBP_OPT_LIST,   /* struct tbp_opt_list: may be given several times */
+    TBP_OPT_FLAG,    /* bool */
+    TBP_OPT_TEXT,    /* const char *, NULL if not given */
+    TBP_OPT_NUMBER,  /* uint32_t */
+    TBP_OPT_THREADS, /* uint32_t, at most TBP_POOL_MOST_THREADS */
+    TBP_OPT_CHOICE,  /* unsigned: index into choices; the first one is the default */
+    TBP_OPT_LIST,    /* struct tbp_opt_list: may be given several times */
 };
 
 struct tbp_opt_list {

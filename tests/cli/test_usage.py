@@ -95,6 +95,13 @@ class Usage(Case):
             r = self.expect(2, *args, "--from", "xplne", self.path("nothing"))
             self.assertIn("did you mean 'xplane'", r.stderr)
 
+    def test_threads_have_a_range(self):
+        for command in ("info", "convert", "tool"):
+            words = [command, "overview_page"] if command == "tool" else [command]
+            r = self.expect(2, *words, "-j", "257", SAMPLE, cwd=self.tmp)
+            self.assertIn("'jobs' takes a whole number from 0 to 256, not '257'", r.stderr)
+        self.expect(0, "info", "-j", "256", SAMPLE)
+
     def complete(self, *words):
         """What bash offers for the last word."""
         script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tbprof; '
