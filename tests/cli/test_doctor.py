@@ -197,12 +197,25 @@ class Folders(DoctorCase):
         xplane = self.copied()
         folder = os.path.dirname(xplane)
         os.utime(xplane, (2000, 2000))
-        for name, time in (("ALL_HOSTS.op_stats_v2.pb", 1999), ("worker0.SSTABLE", 2000), ("other.SSTABLE", 1)):
+        for name, time in (("ALL_HOSTS.op_stats_v2.pb", 1939), ("worker0.SSTABLE", 2000), ("other.SSTABLE", 1)):
             open(os.path.join(folder, name), "w").close()
             os.utime(os.path.join(folder, name), (time, time))
         found, answer = self.look(self.log, "--files-only")
         self.assertEqual(found, [("problem", "old-cache")])
         self.assertEqual(answer["findings"][0]["where"], os.path.join(folder, "ALL_HOSTS.op_stats_v2.pb"))
+
+    def test_old_cache_or_a_copy_without_times(self):
+        xplane = self.copied()
+        cache = os.path.join(os.path.dirname(xplane), "ALL_HOSTS.op_stats_v2.pb")
+        open(cache, "w").close()
+        os.utime(cache, (2000, 2000))
+        for time, level in ((2060, "note"), (2061, "problem")):
+            os.utime(xplane, (time, time))
+            found, answer = self.look(self.log, "--files-only")
+            self.assertEqual(found, [(level, "old-cache")])
+            self.assertEqual("60 s older" in answer["findings"][0]["what"], level == "note")
+        os.utime(xplane, (2000, 2000))
+        self.assertEqual(self.look(self.log, "--files-only")[0], [])
 
     def test_flat_folder(self):
         shutil.copytree(os.path.dirname(self.copied()), self.path("flat"))
