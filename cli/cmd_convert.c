@@ -320,6 +320,15 @@ static int name_runs(struct convert *c, struct tbp_error *err) {
     return status ? status : unite_runs(c, err);
 }
 
+static const char *run_name(const struct tbp_convert_job *job) {
+    return strrchr(job->folder, '/') + 1;
+}
+
+/* A conversion that fails takes back the folder that it made. */
+static bool is_there(const struct tbp_convert_job *job) {
+    return access(job->folder, F_OK) == 0;
+}
+
 static void tell_counters(const struct convert *c, const struct tbp_ledger *l) {
     for (int k = 0; k < TBP_LEDGER_KEYS; k++) {
         if (l->count[k])
@@ -333,18 +342,22 @@ static void tell_counters(const struct convert *c, const struct tbp_ledger *l) {
 static void tell_run(const struct convert *c, const struct tbp_convert_job *job,
                      const struct tbp_convert_result *result) {
     struct tbp_ledger sum;
-    size_t n_files = 0, n_kept = 0, n_removed = 0;
+    size_t n_files = 0, n_kept = 0, n_removed = 0, n_caches = 0;
     tbp_ledger_init(&sum);
     for (size_t i = 0; i < result->n_hosts; i++) {
         tbp_ledger_add(&sum, &result->hosts[i].ledger);
         n_files += result->hosts[i].n_files;
         n_kept += result->hosts[i].n_kept;
         n_removed += result->hosts[i].n_removed;
+        n_caches += result->hosts[i].caches.list.n;
     }
     if (c->v->common.quiet && tbp_ledger_has_repairs_only(&sum))
         return;
     size_t n_hosts = job->run->n_hosts;
-    tbp_cli_put(job->folder);
+    if (is_there(job))
+        tbp_cli_put(job->folder);
+    else
+        tbp_cli_put(tbp_arena_printf(c->cli->arena, "run '%s' not written", run_name(job)));
     fprintf(stderr,
             ": %zu host%s, events read %" PRIu64 " = emitted %" PRIu64 " + merged %" PRIu64
             " + quarantined %" PRIu64 " + dropped %" PRIu64 "; %zu file%s written, %zu kept",
@@ -352,6 +365,8 @@ static void tell_run(const struct convert *c, const struct tbp_convert_job *job,
             sum.events_quarantined, sum.events_dropped, n_files, tbp_plural(n_files), n_kept);
     if (n_removed)
         fprintf(stderr, ", %zu of before removed", n_removed);
+    if (n_caches)
+        fprintf(stderr, ", %zu cache%s of the plugin removed", n_caches, tbp_plural(n_caches));
     for (int k = 0; k < TBP_LEDGER_KEYS; k++) {
         if (sum.count[k])
             fprintf(stderr, "; %s %" PRIu64, tbp_ledger_name((enum tbp_ledger_key)k), sum.count[k]);
@@ -377,11 +392,12 @@ static void warn_host(const struct convert *c, const struct tbp_convert_host *h)
     if (h->replaced[0])
         tbp_cli_note(c->cli, "host '%s': replaces what was converted from '%s'", h->name.p,
                      h->replaced);
-    if (h->n_caches)
-        tbp_cli_note(c->cli,
-                     "host '%s': removed %u cache%s that the plugin had made of the former xplane; "
-                     "reload the page",
-                     h->name.p, h->n_caches, tbp_plural(h->n_caches));
+    if (h->caches.list.n)
+        tbp_cli_note(
+            c->cli,
+            "host '%s': removed %zu cache%s that the plugin had made of the former xplane; "
+            "reload the page",
+            h->name.p, h->caches.list.n, tbp_plural(h->caches.list.n));
 }
 
 static bool has_repairs(const struct tbp_convert_result *result) {
@@ -423,33 +439,48 @@ static void warn_run(const struct convert *c, const struct tbp_convert_job *job,
                      job->folder);
 }
 
+static void json_error(struct tbp_json *j, const struct tbp_error *err) {
+    char text[1024];
+    if (!err)
+        return;
+    tbp_json_lit(j, ",\"error\":");
+    tbp_json_str(j, tbp_str_c(tbp_error_text(err, text, sizeof text)), TBP_JSON_GVIZ);
+}
+
 static void json_host(struct tbp_json *j, const struct tbp_convert_host *h) {
     tbp_json_lit(j, "{\"host\":");
     tbp_json_str(j, h->name, TBP_JSON_GVIZ);
-    tbp_json_printf(j, ",\"files\":%zu,\"kept\":%u,\"removed\":%u,\"caches_removed\":%u,\"bytes\":",
-                    h->n_files, h->n_kept, h->n_removed, h->n_caches);
+    tbp_json_printf(j, ",\"files\":%zu,\"kept\":%u,\"removed\":%u,\"bytes\":", h->n_files,
+                    h->n_kept, h->n_removed);
     tbp_json_u64(j, h->size_bytes);
+    tbp_json_printf(j, ",\"caches_removed\":%zu,\"caches\":[", h->caches.list.n);
+    for (size_t i = 0; i < h->caches.list.n; i++) {
+        if (i)
+            tbp_json_char(j, ',');
+        tbp_json_str(j, tbp_str_c(h->caches.list.at[i].text), TBP_JSON_GVIZ);
+    }
+    tbp_json_char(j, ']');
     if (h->replaced[0]) {
         tbp_json_lit(j, ",\"replaced\":");
         tbp_json_str(j, tbp_str_c(h->replaced), TBP_JSON_GVIZ);
     }
-    if (h->status) {
-        char text[1024];
-        tbp_error_text(&h->err, text, sizeof text);
-        tbp_json_lit(j, ",\"error\":");
-        tbp_json_str(j, tbp_str_c(text), TBP_JSON_GVIZ);
-    }
+    json_error(j, h->status ? &h->err : NULL);
     tbp_json_lit(j, ",\"ledger\":");
     tbp_receipt_write_ledger(j, &h->ledger);
     tbp_json_char(j, '}');
 }
 
+/* err: why nothing could be done, or NULL */
 static void json_run(struct tbp_json *j, const struct tbp_convert_job *job,
-                     const struct tbp_convert_result *result) {
+                     const struct tbp_convert_result *result, const struct tbp_error *err) {
     tbp_json_lit(j, "{\"run\":");
-    tbp_json_str(j, tbp_str_c(strrchr(job->folder, '/') + 1), TBP_JSON_GVIZ);
+    tbp_json_str(j, tbp_str_c(run_name(job)), TBP_JSON_GVIZ);
     tbp_json_lit(j, ",\"folder\":");
-    tbp_json_str(j, tbp_str_c(job->folder), TBP_JSON_GVIZ);
+    if (is_there(job))
+        tbp_json_str(j, tbp_str_c(job->folder), TBP_JSON_GVIZ);
+    else
+        tbp_json_lit(j, "null");
+    json_error(j, err);
     tbp_json_lit(j, ",\"hosts\":[");
     for (size_t i = 0; i < result->n_hosts; i++) {
         if (i)
@@ -470,21 +501,25 @@ static int convert_one(struct convert *c, const struct tbp_run *run, struct tbp_
     struct tbp_convert_result result;
     place_run(c, run, &job);
     int status = tbp_convert_run(&job, c->cli->arena, &result, err);
-    if (status)
+    if (status && c->json)
+        json_run(c->json, &job, &result, err);
+    if (status) {
+        tbp_convert_result_release(&result);
         return status;
+    }
     for (size_t i = 0; i < result.n_hosts; i++) {
         const struct tbp_convert_host *h = &result.hosts[i];
         c->has_loss |= tbp_ledger_has_loss(&h->ledger);
         if (h->status)
             tbp_cli_error(c->cli, &h->err);
         if (h->status && !status)
-            status =
-                tbp_fail(err, h->status, "run '%s' is incomplete", strrchr(job.folder, '/') + 1);
+            status = tbp_fail(err, h->status, "run '%s' is incomplete", run_name(&job));
     }
     tell_run(c, &job, &result);
     warn_run(c, &job, &result, status);
     if (c->json)
-        json_run(c->json, &job, &result);
+        json_run(c->json, &job, &result, NULL);
+    tbp_convert_result_release(&result);
     if (!status)
         c->shown = job.folder;
     return status;

@@ -5,7 +5,6 @@
 #include "cli/convert_output.h"
 
 #include "base/log.h"
-#include "cli/plugin_caches.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -79,6 +78,7 @@ void tbp_outputs_release(struct tbp_outputs *o) {
     for (unsigned k = 0; k < o->n_targets; k++)
         tbp_receipt_release(&o->targets[k].before);
     tbp_vec_release(&o->files);
+    tbp_vec_release(&o->caches.list);
     tbp_arena_release(&o->arena);
 }
 
@@ -361,7 +361,7 @@ static bool is_xplane_news(const struct tbp_outputs *o) {
 
 static void remove_caches(struct tbp_outputs *o) {
     const struct tbp_output_target *t = &o->targets[0];
-    o->n_caches += tbp_plugin_caches_remove(t->folder, tbp_str_c(o->stem), t->before.files.n > 0);
+    tbp_plugin_caches_remove(t->folder, tbp_str_c(o->stem), t->before.files.n > 0, &o->caches);
 }
 
 static int conclude_target(struct tbp_outputs *o, unsigned target, const struct tbp_ledger *ledger,

@@ -18,6 +18,7 @@
 #define TBP_CLI_CONVERT_OUTPUT_H
 
 #include "base/file.h"
+#include "cli/plugin_caches.h"
 #include "cli/receipt.h"
 #include "plugin_data/sink.h"
 
@@ -53,7 +54,7 @@ struct tbp_outputs {
     struct tbp_receipt_facts facts;
     TBP_VEC(struct tbp_output_file) files;
     unsigned n_kept, n_removed;
-    unsigned n_caches; /* of the plugin, removed since the xplane is another one */
+    struct tbp_cache_names caches; /* of the plugin, removed since the xplane is another one */
 };
 
 int tbp_outputs_init(struct tbp_outputs *o, const char *stem, const struct tbp_output_where *where,

@@ -147,14 +147,15 @@ static int write_file(void *ctx, size_t i, struct tbp_error *err) {
 }
 
 /* Sums of what was done, for the summary. */
-static void summarize(struct tbp_convert_host *r, const struct tbp_outputs *o, int status) {
+static void summarize(struct tbp_convert_host *r, struct tbp_outputs *o, int status) {
     struct tbp_str former = tbp_outputs_former_input(o);
     snprintf(r->replaced, sizeof r->replaced, "%.*s", (int)former.n, former.p);
+    r->caches = o->caches;
+    o->caches = (struct tbp_cache_names){0};
     if (status)
         return; /* nothing appeared */
     r->n_kept = o->n_kept;
     r->n_removed = o->n_removed;
-    r->n_caches = o->n_caches;
     for (size_t i = 0; i < o->files.n; i++) {
         if (!o->files.at[i].is_written)
             continue;
@@ -451,4 +452,9 @@ int tbp_convert_run(const struct tbp_convert_job *job, struct tbp_arena *arena,
     tbp_run_lock_release(&locks.pages);
     tbp_run_lock_release(&locks.run);
     return status;
+}
+
+void tbp_convert_result_release(struct tbp_convert_result *result) {
+    for (size_t i = 0; i < result->n_hosts; i++)
+        tbp_vec_release(&result->hosts[i].caches.list);
 }

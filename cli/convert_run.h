@@ -10,6 +10,7 @@
 #define TBP_CLI_CONVERT_RUN_H
 
 #include "cli/cli.h"
+#include "cli/plugin_caches.h"
 #include "cli/run_session.h"
 #include "convert/tool/tool.h"
 
@@ -33,9 +34,10 @@ struct tbp_convert_host {
     struct tbp_ledger ledger;
     int64_t start_s; /* when the profile begins, since 1970 */
     size_t n_files;
-    unsigned n_kept, n_removed, n_caches; /* n_caches: of the plugin, removed */
-    uint64_t size_bytes;                  /* of what was written */
-    uint64_t input_bytes;                 /* of what was read */
+    unsigned n_kept, n_removed;
+    struct tbp_cache_names caches; /* of the plugin, removed */
+    uint64_t size_bytes;           /* of what was written */
+    uint64_t input_bytes;          /* of what was read */
     uint32_t input_crc32;
     char replaced[128]; /* input of the conversion that this one replaces, if it was another */
     int status;         /* of this host */
@@ -56,5 +58,6 @@ uint64_t tbp_convert_work(const struct tbp_run *run);
  * lie in the arena. */
 int tbp_convert_run(const struct tbp_convert_job *job, struct tbp_arena *arena,
                     struct tbp_convert_result *result, struct tbp_error *err);
+void tbp_convert_result_release(struct tbp_convert_result *result);
 
 #endif

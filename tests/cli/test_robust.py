@@ -66,9 +66,24 @@ class Robust(Case):
     def test_failure_tells_the_run_asked_for_and_no_files(self):
         script = f"ulimit -f 8; exec '{TBPROF}' convert --json --run other '{SAMPLE}' -o '{self.path('o')}'"
         r = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
-        self.check_failure(r, 2, "run 'other' is incomplete")
+        self.check_failure(r, 2, "run 'other' is incomplete", "run 'other' not written: 1 host, ")
         run, = json.loads(r.stdout)["runs"]
+        self.assertFalse(os.path.exists(self.path("o")))
+        self.assertIsNone(run["folder"])
         self.assertEqual((run["run"], run["hosts"][0]["files"], run["hosts"][0]["bytes"]), ("other", 0, 0))
+
+    def test_json_of_runs_that_have_no_place(self):
+        os.mkdir(self.path("o"))
+        with open(self.path("o", "plugins"), "w") as f:
+            f.write("in the way")
+        files = [os.path.join(TWO_HOSTS, "plugins", "profile", "2026_11_28_00_22_17", f"worker{i}.xplane.pb") for i in (0, 1)]
+        for i in (0, 1):
+            shutil.copy(files[i], self.path(f"{i}.xplane.pb"))
+        r = self.expect(2, "convert", "--json", "-o", self.path("o"), self.path("0.xplane.pb"), self.path("1.xplane.pb"))
+        runs = json.loads(r.stdout)["runs"]
+        self.assertEqual([(run["run"], run["folder"], run["hosts"]) for run in runs], [("0", None, []), ("1", None, [])])
+        for run in runs:
+            self.assertIn(self.path("o", "plugins"), run["error"])
 
     def test_options_that_cannot_be_meant(self):
         for args in (("--host", " "), ("--host", "a\nb"), ("--run", "  "), ("--tools", ""), ("--config", "/dev/zero")):

@@ -201,8 +201,11 @@ class Runs(Case):
         answer = json.loads(self.convert("--host", "h", "--json", SAMPLE).stdout)
         self.assertEqual(answer["runs"][0]["hosts"][0]["caches_removed"], 0)  # the same profile
         self.assertEqual(set(self.OF_H + self.OF_OTHERS) - set(os.listdir(self.folder())), set())
-        r = self.convert("--host", "h", WORKERS[1])
+        r = self.convert("--host", "h", "--json", WORKERS[1])
         self.assertIn(f"removed {len(self.OF_H)} caches that the plugin had made of the former xplane", r.stderr)
+        self.assertIn(f", {len(self.OF_H)} caches of the plugin removed", r.stderr)
+        host = json.loads(r.stdout)["runs"][0]["hosts"][0]
+        self.assertEqual((host["caches_removed"], host["caches"]), (len(self.OF_H), sorted(self.OF_H)))
         left = set(os.listdir(self.folder()))
         self.assertEqual((left & set(self.OF_H), left & set(self.OF_OTHERS)), (set(), set(self.OF_OTHERS)))
 
