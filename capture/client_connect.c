@@ -8,6 +8,7 @@
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -26,7 +27,10 @@ void tbp_connect_begin(struct tbp_connect *c, const struct tbp_target *target) {
     if (target->is_unix)
         return;
     snprintf(port, sizeof port, "%u", target->port);
-    int code = getaddrinfo(target->host, port, &hints, &c->found);
+    /* no host means the loopback addresses, which is what this name means (RFC 6761), known to the
+     * system or not */
+    const char *host = strcasecmp(target->host, "localhost") == 0 ? NULL : target->host;
+    int code = getaddrinfo(host, port, &hints, &c->found);
     c->next = c->found;
     if (code) {
         snprintf(c->shown, sizeof c->shown, "%.60s", target->host);
