@@ -346,6 +346,14 @@ void tbp_session_watch_steps(void) {
     pthread_mutex_unlock(&sessions.lock);
 }
 
+/* The spool grows while it is read: names of records that are just seen may lie in chunks which
+ * came into use meanwhile. Those beyond the last one that has are left alone by the reader. */
+static uint64_t readable_bytes(const struct tbp_spool *spool) {
+    const uint64_t meanwhile = UINT64_C(128) << 20; /* more than a stock of chunks */
+    uint64_t bytes = tbp_spool_used_bytes(spool) + meanwhile;
+    return bytes < spool->reserved_bytes ? bytes : spool->reserved_bytes;
+}
+
 /* What has been recorded since the last time, to a run or a sink; recording goes on. Under the
  * lock. */
 static tbprof_status take_part(struct tbp_session *s, struct writing *w) {
@@ -357,6 +365,7 @@ static tbprof_status take_part(struct tbp_session *s, struct writing *w) {
     pthread_mutex_lock(&s->reading);
     add_anchor(s);
     tbp_spool_detach(s->spool);
+    w->request.spool.size_bytes = readable_bytes(s->spool);
     int rc = tbp_guard_run(write_guarded, w, &err);
     tbp_spool_attach(s->spool);
     pthread_mutex_unlock(&s->reading);

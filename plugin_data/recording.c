@@ -205,9 +205,11 @@ static int by_sequence(const void *a, const void *b, void *ctx) {
     return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
-/* After the records: a record that is committed has its strings committed. */
-static void take_strings(struct indexing *x, uint32_t n) {
+/* After the records: a record that is committed has its strings committed, perhaps in a chunk that
+ * was not there when they were begun with. */
+static void take_strings(struct indexing *x) {
     struct tbp_recording *s = x->s;
+    uint32_t n = n_chunks(s);
     TBP_VEC(struct tbp_rec_run) runs = {0};
     struct tbp_rec_strings strings;
     tbp_rec_strings_init(&strings, x->arena);
@@ -233,7 +235,7 @@ static void take_chunks(struct indexing *x) {
         if (c)
             take_records(x, c, i);
     }
-    take_strings(x, n);
+    take_strings(x);
 }
 
 /* ---- threads ---- */
