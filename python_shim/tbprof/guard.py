@@ -52,10 +52,12 @@ def fault(query):
         return "the query is too long"
     for key, value in parse.parse_qsl(query, keep_blank_values=True, errors="replace"):
         words = CHECKS[key](value) if key in CHECKS else None
+        if "\0" in key + value:  # no text of ours, and an exception in the plugin or in the extension
+            words = "holds a NUL character"
         if key == "hosts":
             words = next((w for w in map(_fault_of_host, value.split(",")) if w), None)
         if words:
-            return f"'{key}' {words}"
+            return f"'{key[:LONGEST_NAME]}' {words}"
     return None
 
 

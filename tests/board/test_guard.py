@@ -9,6 +9,7 @@ from tbprof import activation, charts_page, guard
     "run=..%2F..%2Fetc", "run=a%2F..%2F..%2Fb", "run=%2Fetc%2Fx", "run=gs%3A%2F%2Fb%2Fx", "run=a%00b",
     "run=" + "x" * 10240, "host=..%2F..%2Fetc%2Fpasswd", "host=%00", "host=" + "h" * 10240,
     "hosts=a,..%2Fb", "tag=..%2Fx", "tag=a%0Ab", "session_path=%00", "run=ok&run=..", "x=" + "y" * 70000,
+    "search_prefix=a%00b", "tag=trace_viewer%40&event_name=%00", "x%00=1",
 ])
 def test_refuses(query):
     assert guard.fault(query)

@@ -178,7 +178,8 @@ def test_hostile_requests_are_refused_and_nothing_outside_is_read(two_hosts, tmp
                dict(tag="../overview_page"), dict(tag=""), dict(tag="t" * 10240), dict(hosts="worker0,../x"),
                dict(tag="trace_viewer@", start_time_ms="x", host="worker0"),
                dict(tag="trace_viewer@", resolution="1e", host="worker0"),
-               dict(tag="trace_viewer@", event_name="e" * 10240, host="worker0")]
+               dict(tag="trace_viewer@", event_name="e" * 10240, host="worker0"),
+               dict(tag="trace_viewer@", search_prefix="a\0b", host="worker0")]
     odd = [dict(tag="trace_viewer@", start_time_ms="-1", end_time_ms="-9", host="worker0"),
            dict(tag="trace_viewer@", start_time_ms="1e308", end_time_ms="nan", host="worker0"),
            dict(tag="trace_viewer@", resolution="-7", host="worker0"), dict(no_such_option="1")]
@@ -191,6 +192,7 @@ def test_hostile_requests_are_refused_and_nothing_outside_is_read(two_hosts, tmp
                 answer = b.route(route, **query)
                 empty = route != "data" and answer.status == 200 and answer.body in (b"[]", b"")
                 assert answer.status >= 400 or empty, (route, change, answer.status, answer.body[:200])
+                assert answer.status == 400 or not any("\0" in value for value in change.values()), change
                 assert b"h.xplane" not in answer.body and b'"hostname": "h"' not in answer.body
         for change in odd:
             answer = b.route("data", **{"run": "run", "tag": "overview_page", "host": board.ALL_HOSTS, **change})
