@@ -57,11 +57,43 @@ class Robust(Case):
             self.assertEqual(a.read(), b.read())
             self.assertEqual(c.read(), "")
 
+    def test_disk_that_becomes_full_at_any_place(self):
+        if not shutil.which("unshare") or not can_mount():
+            self.skipTest("no right to mount a small tmpfs here; the file size limit below stands for it")
+        disk = self.path("disk")
+        os.mkdir(disk)
+        # the same run in another reading, with room for none, one or all but one of its files: all of the former stay
+        script = f"""
+            mount -t tmpfs -o size=1m none '{disk}' || exit 99
+            '{TBPROF}' convert -q -o '{disk}/log' '{SAMPLE}' || exit 98
+            cd '{disk}'; find . -type f | sort | xargs sha256sum > '{self.path("before")}'
+            head -c 2m /dev/zero > fill 2> /dev/null
+            full=$(stat -c %s fill)
+            for free in 0 4 8 16 32 64; do
+                truncate -s $((full - free * 1024)) fill
+                '{TBPROF}' convert -q -o log '{SAMPLE}' --semantics official
+                echo "code $? with $free"
+                rm -f fill; find . -type f | sort | xargs sha256sum | cmp - '{self.path("before")}' || echo "other files"
+                head -c $full /dev/zero > fill
+            done
+            rm fill; '{TBPROF}' convert -q -o log '{SAMPLE}' --semantics official; echo "code $? at last" """
+        r = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True)
+        told = r.stdout.splitlines()
+        self.assertEqual(told, [f"code 2 with {k}" for k in (0, 4, 8, 16, 32, 64)] + ["code 0 at last"], r.stderr)
+        errors = [line for line in r.stderr.splitlines() if "no space left" in line.lower()]
+        self.assertEqual(len(errors), 6, r.stderr)
+        for line in errors:
+            self.assertIn(f"log/plugins/profile/{os.path.basename(SAMPLE_RUN)}/", line)
+
     def test_file_size_limit(self):
-        script = f"ulimit -f 8; exec '{TBPROF}' convert '{SAMPLE}' -o '{self.path('o')}'"
-        r = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
-        self.check_failure(r, 2, "file too large", "0 files written")
-        self.no_temporaries(self.path("o"))
+        self.expect(0, "convert", SAMPLE, "-o", self.path("o"))
+        before = sums(self.path("o"))
+        for folder, code in (("o", "official"), ("new", "repair")):
+            script = f"ulimit -f 8; exec '{TBPROF}' convert '{SAMPLE}' -o '{self.path(folder)}' --semantics {code}"
+            r = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+            self.check_failure(r, 2, "file too large", "0 files written", self.path(folder, "plugins", "profile"))
+        self.assertEqual(sums(self.path("o")), before)
+        self.assertFalse(os.path.exists(self.path("new")))
 
     def test_failure_tells_the_run_asked_for_and_no_files(self):
         script = f"ulimit -f 8; exec '{TBPROF}' convert --json --run other '{SAMPLE}' -o '{self.path('o')}'"
