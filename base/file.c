@@ -144,8 +144,10 @@ static int inflate_all(const struct tbp_input *packed, int window_bits, struct t
     if (status == Z_MEM_ERROR || f.is_bomb)
         free(f.data);
     if (status == Z_MEM_ERROR)
-        return tbp_fail(err, TBP_E_MEMORY, "no memory to inflate '%s' (%zu bytes so far)", path,
-                        f.n);
+        return tbp_fail(err, TBP_E_MEMORY,
+                        "no memory to inflate '%s' (%zu bytes so far): unpack it first, which "
+                        "leaves it on disk",
+                        path, f.n);
     if (f.is_bomb)
         return tbp_fail(err, TBP_E_LIMIT,
                         "'%s' is packed more than %d times (%zu bytes, and there is more): no "

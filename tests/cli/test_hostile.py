@@ -74,6 +74,13 @@ class Hostile(Case):
             r = self.expect(1, "info", path)
             self.assertIn(f"{path}: compressed input is cut or damaged before its first byte at byte {n}", r.stderr)
 
+    @unittest.skipIf(SANITIZED, "a sanitizer needs addresses without end")
+    def test_gzip_that_does_not_fit_the_memory(self):
+        path = self.written("w.json.gz", gzip.compress(b"[" + b" " * (60 * MIB), 1))
+        r = subprocess.run(["sh", "-c", 'ulimit -v 60000; exec "$0" info "$1"', TBPROF, path], capture_output=True, text=True)
+        self.assertEqual(r.returncode, 1, r.stderr)
+        self.assertRegex(r.stderr, r"no memory to inflate '.*w\.json\.gz' \(\d+ bytes so far\): unpack it first")
+
     def test_zip_of_one_file_is_read_and_of_two_refused(self):
         trace = json.dumps([{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}])
         for n in (1, 2):
