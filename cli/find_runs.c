@@ -316,7 +316,7 @@ static bool is_companion(const char *name) {
     static const char *const caches[] = {"op_stats_v2.pb", "op_stats.pb", "smart_suggestion.pb",
                                          "dcn_collective_stats.pb", NULL};
     struct tbp_str s = tbp_str_c(name), host, suffix;
-    if (!tbp_str_ends(s, ".pb") || tbp_str_ends(s, ".xplane.pb"))
+    if (!tbp_str_ends(s, ".pb") || tbp_str_ends(s, ".xplane.pb") || tbp_str_is(s, "xplane.pb"))
         return false;
     for (size_t i = 0; caches[i]; i++) {
         if (tbp_str_ends(s, caches[i]))

@@ -330,8 +330,8 @@ bool tbp_json_trace_id(struct tbp_json_trace *jt, const struct tbp_json_value *v
     *id = 0;
     if (v->token != TBP_JSON_STRING && v->token != TBP_JSON_NUMBER)
         return false;
-    if (tbp_json_id(v->text, id))
-        return true;
+    if (tbp_json_id(v->text, id) && (*id >= 0 || tbp_str_has(v->text, "-")))
+        return true; /* beyond 63 bits an id is a text: it keeps its sign */
     struct tbp_str s = tbp_json_trace_text(jt, v);
     *is_text = true;
     *id = (int64_t)(tbp_str_hash(s) >> 2 | (uint64_t)1 << 62);
@@ -346,6 +346,8 @@ uint32_t tbp_json_trace_thread(struct tbp_json_trace *jt, const struct tbp_json_
     uint32_t track = tbp_trace_thread(&jt->trace, pid, tid);
     if (tid_is_text && track != TBP_NO_TRACK && jt->trace.tracks.at[track].name.n == 0) {
         struct tbp_str name = tbp_json_trace_text(jt, &e->tid);
+        const char *kind = e->tid.token == TBP_JSON_NUMBER ? "thread " : "";
+        name = tbp_arena_cat(&jt->host->arena, tbp_str_c(kind), name);
         tbp_trace_track_name(&jt->trace, track, name.n ? name : TBP_STR("no thread"));
     }
     return track;

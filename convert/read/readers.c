@@ -60,6 +60,11 @@ bool tbp_is_profile_folder(const char *path) {
     return is_known;
 }
 
+static bool is_zstd(const struct tbp_input *in) {
+    static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+    return in->size >= sizeof magic && memcmp(in->data, magic, sizeof magic) == 0;
+}
+
 static int read_opened(struct tbp_host *host, const char *path, const char *from,
                        struct tbp_pool *pool, struct tbp_error *err) {
     const struct tbp_input *in = &host->input;
@@ -69,6 +74,9 @@ static int read_opened(struct tbp_host *host, const char *path, const char *from
     if (in->damaged && in->size == 0)
         return tbp_fail_at(err, TBP_E_TRUNCATED, path, in->damage_offset,
                            "compressed input is cut or damaged before its first byte");
+    if (!reader && is_zstd(in))
+        return tbp_fail_at(err, TBP_E_FORMAT, path, 0,
+                           "compressed with zstd, which is not read: unpack it with 'zstd -d'");
     if (!reader)
         return tbp_fail_at(err, TBP_E_FORMAT, path, 0, "not a profile in a known format");
     host->size_bytes = in->size;

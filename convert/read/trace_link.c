@@ -186,6 +186,7 @@ static void sum_memory(struct tbp_trace *t) {
     TBP_VEC(struct usage) of = {0};
     struct tbp_idmap index = {0};
     struct memory_order ctx = {t};
+    uint64_t n_unmatched = 0;
     for (uint32_t i = 0; i < t->rows.n && t->memory.n; i++)
         if (t->rows.at[i].flags & TBP_TRACE_MEMORY)
             *tbp_vec_push(&order) = i;
@@ -201,11 +202,14 @@ static void sum_memory(struct tbp_trace *t) {
         struct usage *u = &of.at[*at];
         int64_t sum;
         bool overflows = __builtin_add_overflow(u->now, m->bytes, &sum);
+        n_unmatched += m->allocated < 0 && !overflows && sum < 0;
         u->now = m->allocated >= 0 ? m->allocated : overflows || sum < 0 ? 0 : sum;
         u->peak = u->now > u->peak ? u->now : u->peak;
         m->allocated = u->now;
         m->peak = u->peak;
     }
+    if (n_unmatched)
+        tbp_ledger_count(&t->host->ledger, TBP_LEDGER_UNMATCHED_FREE, n_unmatched, TBP_NO_OFFSET);
     tbp_vec_release(&order);
     tbp_vec_release(&of);
     tbp_idmap_release(&index);

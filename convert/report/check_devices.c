@@ -26,6 +26,7 @@ struct device_pass {
     struct tbp_launches launches;
     struct tbp_line_order order;
     uint64_t n_works, n_overruns, n_early;
+    uint64_t n_launched, n_before, before_ps; /* before their launch; the most of it */
     uint64_t work_ps, overrun_ps, clipped_ps; /* clipped: what of the overruns can be true */
     uint64_t wait_ps, wait_mean_ps;           /* the worst collective, and the others of its name */
     struct tbp_str wait_name;
@@ -50,6 +51,14 @@ static bool is_overrun(const struct tbp_events *ev, size_t i, size_t next, doubl
            (double)ev->dur_ps[i] >= TIMES_THE_OTHERS * mean_others_ps;
 }
 
+static void compare_with_launch(struct device_pass *p, uint64_t start_ps, uint64_t launch_ps) {
+    uint64_t before_ps = launch_ps > start_ps ? launch_ps - start_ps : 0;
+    p->n_launched++;
+    p->n_before += before_ps > 0;
+    p->n_early += before_ps > EARLY_PS;
+    p->before_ps = before_ps > p->before_ps ? before_ps : p->before_ps;
+}
+
 static void check_stream(struct device_pass *p, const struct tbp_line *l) {
     const struct tbp_events *ev = &l->ev;
     double sum_ps = 0;
@@ -60,7 +69,8 @@ static void check_stream(struct device_pass *p, const struct tbp_line *l) {
         size_t i = tbp_line_order_at(&p->order, k);
         const struct tbp_launch *launch = tbp_launch_of(&p->launches, l, i);
         p->work_ps += ev->dur_ps[i];
-        p->n_early += launch && launch->has_call && ev->start_ps[i] + EARLY_PS < launch->start_ps;
+        if (launch && launch->has_call)
+            compare_with_launch(p, ev->start_ps[i], launch->start_ps);
         if (k + 1 == ev->n)
             break;
         size_t next = tbp_line_order_at(&p->order, k + 1);
@@ -240,21 +250,25 @@ static void add_durations(struct device_pass *p) {
             .advice = "do not trust sums over the device; look at the ops one by one"});
 }
 
+/* Single works far before their launch, or most of them at all: then the clocks are apart. */
 static void add_early(struct device_pass *p) {
+    struct tbp_arena *a = &p->f->arena;
+    bool is_skew = p->n_before * 2 > p->n_launched;
+    uint64_t n = is_skew ? p->n_before : p->n_early;
     tbp_finding_add(
-        p->f,
-        &(struct tbp_finding){
-            .key = "work_before_launch",
-            .host = p->host->name,
-            .is_serious = is_serious_share(p->n_early, p->n_works),
-            .spoils = TBP_SPOILS_DEVICE | TBP_SPOILS_STEPS,
-            .count = p->n_early,
-            .of = p->n_works,
-            .text = tbp_arena_printf(
-                &p->f->arena, "%llu of %llu device events begin more than 1 ms before their launch",
-                (unsigned long long)p->n_early, (unsigned long long)p->n_works),
-            .advice = "clocks of host and device disagree: idle time and what waits for what "
-                      "cannot be told; record in a fresh process"});
+        p->f, &(struct tbp_finding){
+                  .key = "work_before_launch",
+                  .host = p->host->name,
+                  .is_serious = is_serious_share(n, p->n_works),
+                  .spoils = TBP_SPOILS_DEVICE | TBP_SPOILS_STEPS,
+                  .count = n,
+                  .of = p->n_works,
+                  .text = tbp_arena_printf(
+                      a, "%llu of %llu device events begin %sbefore their launch, by up to %s",
+                      (unsigned long long)n, (unsigned long long)p->n_works,
+                      is_skew ? "" : "more than 1 ms ", time_text(a, p->before_ps)),
+                  .advice = "clocks of host and device disagree: idle time and what waits for what "
+                            "cannot be told; record in a fresh process"});
 }
 
 static void add_wait(struct device_pass *p) {

@@ -105,6 +105,19 @@ void tbp_check_steps(struct tbp_findings *f, const struct tbp_host *h,
                            .text = "nothing in the profile says where a step begins and ends",
                            .advice = "times per step are unknown, times per op are not; mark steps "
                                      "in the program (docs/recording.md)"});
+    tbp_finding_add(
+        f,
+        &(struct tbp_finding){
+            .key = "steps_again",
+            .host = h->name,
+            .spoils = TBP_SPOILS_STEPS,
+            .count = marks.n_again,
+            .of = marks.list.n + marks.n_again,
+            .text = tbp_arena_printf(
+                &f->arena, "%llu step markers have the number of another one at another time",
+                (unsigned long long)marks.n_again),
+            .advice = "of each number the longest counts; let the program count its steps on, or "
+                      "profile its runs apart"});
     check_coverage(f, h, &marks);
     take_facts(f, h, &marks, facts);
     tbp_step_marks_release(&marks);

@@ -46,6 +46,7 @@ struct pass {
     uint32_t *name_of_meta; /* 0: not looked up yet, else number + 1 */
     uint8_t *is_passed_over;
     bool is_device, nests;
+    uint64_t unit_ps;
     uint64_t first_ps, last_ps;
 };
 
@@ -183,13 +184,28 @@ static int64_t take_launched(struct pass *p, size_t event) {
     return ps;
 }
 
+/* Begin and duration are rounded apart, so that an event may end behind the one around by a unit of
+ * the clock: a microsecond where a line has no finer time, else a nanosecond. */
+static uint64_t unit_of(const struct tbp_line *l) {
+    enum { MICROSECOND_PS = 1000000, NANOSECOND_PS = 1000 };
+    for (size_t i = 0; i < l->ev.n; i++)
+        if (l->ev.start_ps[i] % MICROSECOND_PS || l->ev.dur_ps[i] % MICROSECOND_PS)
+            return NANOSECOND_PS;
+    return MICROSECOND_PS;
+}
+
 static void close_until(struct pass *p, uint64_t start_ps, uint64_t end_ps) {
+    uint64_t slack_ps = (end_ps - start_ps) / 2 < p->unit_ps ? 0 : p->unit_ps;
+    bool is_crossing = false;
     while (p->open.n) {
         uint64_t open_end_ps = p->open.at[p->open.n - 1].end_ps;
-        if (p->nests && start_ps < open_end_ps && end_ps <= open_end_ps)
+        bool begins_inside = p->nests && start_ps < open_end_ps;
+        if (begins_inside && end_ps <= open_end_ps + slack_ps)
             break;
+        is_crossing |= begins_inside;
         close_last(p);
     }
+    p->a->n_crossing += is_crossing;
     for (; p->open.n >= TBP_MAX_NESTED; p->a->n_too_deep++)
         close_last(p);
 }
@@ -207,13 +223,18 @@ static void join_parent(struct pass *p, size_t event) {
 static void open_event(struct pass *p, size_t i, uint32_t row, struct tbp_str detail) {
     const struct tbp_events *ev = &p->line->ev;
     uint64_t start_ps = ev->start_ps[i], end_ps = start_ps + ev->dur_ps[i];
+    if (p->nests && p->open.n && end_ps > p->open.at[p->open.n - 1].end_ps) {
+        end_ps = p->open.at[p->open.n - 1].end_ps;
+        p->a->n_clamped++;
+    }
     struct open_event o = {.end_ps = end_ps, .module = detail};
     if (p->open.n && o.module.n == 0)
         o.module = p->open.at[p->open.n - 1].module;
     if (tbp_str_starts(p->a->rows.at[row].name, module_prefix))
         o.module = p->a->rows.at[row].name;
-    o.e = (struct closed){
-        .row = row, .name = p->a->rows.at[row].name_number, .total_ps = (int64_t)ev->dur_ps[i]};
+    o.e = (struct closed){.row = row,
+                          .name = p->a->rows.at[row].name_number,
+                          .total_ps = (int64_t)(end_ps - start_ps)};
     if (!p->is_device)
         o.e.memory = tbp_memory_use_within(&p->memory, start_ps, end_ps, p->open.n == 0);
     *tbp_vec_push(&p->open) = o;
@@ -247,6 +268,7 @@ static void add_event(struct pass *p, size_t i) {
 
 static void walk_line(struct pass *p, const struct tbp_line *l) {
     p->line = l;
+    p->unit_ps = p->nests ? unit_of(l) : 0;
     tbp_event_texts_init(&p->texts, l, stats_of_group(p->group));
     tbp_line_order_make(&p->order, l);
     for (size_t i = 0; i < l->ev.n; i++)

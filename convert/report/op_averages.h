@@ -49,6 +49,8 @@ struct tbp_averages {
     int64_t self_host_ps, device_ps; /* sums over all rows */
     uint64_t window_ps; /* from the first event to the last; of the host with the longest */
     bool has_memory, has_device_memory;
+    uint64_t n_clamped;  /* ended a unit of the clock after the event around: cut there */
+    uint64_t n_crossing; /* ended later than that: siblings of what they begin in */
     uint64_t n_too_deep; /* events nested deeper than TBP_MAX_NESTED: taken as siblings */
 };
 

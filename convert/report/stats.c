@@ -256,6 +256,9 @@ static void put_json(struct tbp_json *j, struct tbp_session *session, const stru
     tbp_json_printf(j, ",\"rows_total\":%zu,\"rows_shown\":%zu", s->averages.rows.n, t->n_rows);
     put_time(j, "window_us", (int64_t)s->averages.window_ps);
     put_time(j, "self_cpu_us", s->averages.self_host_ps);
+    tbp_json_printf(j, ",\"clamped\":%llu,\"crossing\":%llu",
+                    (unsigned long long)s->averages.n_clamped,
+                    (unsigned long long)s->averages.n_crossing);
     if (s->is_device_unknown)
         tbp_json_lit(j, ",\"device_us\":null");
     else
@@ -280,6 +283,13 @@ static void put_text(struct tbp_json *j, const struct stats *s, const struct tbp
         tbp_json_lit(j, "\nDevice time total: unknown, because no launch has a record");
     }
     tbp_json_char(j, '\n');
+    if (s->averages.n_crossing)
+        tbp_json_printf(j,
+                        "%llu event%s inside another one of the thread and end%s after it: "
+                        "nothing was taken off for that\n",
+                        (unsigned long long)s->averages.n_crossing,
+                        s->averages.n_crossing == 1 ? " begins" : "s begin",
+                        s->averages.n_crossing == 1 ? "s" : "");
     tbp_findings_text(j, &s->findings, color);
     if (t->n_rows < s->averages.rows.n)
         tbp_json_printf(j, "%zu of %zu rows by %s; --limit 0 shows all\n", t->n_rows,

@@ -27,6 +27,7 @@ static void add(struct collecting *c, const struct tbp_line *l, size_t i, int64_
         *tbp_vec_push(&c->marks->list) = m;
     } else if (*at != TBP_MAP_NONE) {
         struct tbp_step_mark *known = &c->marks->list.at[*at];
+        c->marks->n_again += m.start_ps >= known->end_ps || m.end_ps <= known->start_ps;
         if (m.end_ps - m.start_ps > known->end_ps - known->start_ps)
             *known = m;
     }

@@ -19,6 +19,7 @@ struct tbp_step_mark {
 struct tbp_step_marks {
     TBP_VEC(struct tbp_step_mark) list; /* by start */
     bool is_of_device;
+    uint64_t n_again; /* markers left out whose number a marker of another time has */
 };
 
 void tbp_step_marks_collect(struct tbp_step_marks *m, const struct tbp_host *h);
