@@ -146,7 +146,8 @@ void tbp_grow_add(struct tbp_grow *g, uint32_t meta, const struct tbp_grow_span 
         *tbp_vec_push(&g->last) = (struct tbp_grow_level){0};
     if (g->last.at[level].used && continues(g, &g->last.at[level], meta, s, scope)) {
         struct tbp_grow_event *e = tbp_grow_last(g, level);
-        if ((int64_t)s->begin_ps < (int64_t)e->begin_ps)
+        bool is_nothing = !e->begin_ps && !e->end_ps; /* an instant at time 0 is replaced */
+        if (is_nothing || (int64_t)s->begin_ps < (int64_t)e->begin_ps)
             e->begin_ps = s->begin_ps;
         if ((int64_t)s->end_ps > (int64_t)e->end_ps)
             e->end_ps = s->end_ps;

@@ -175,7 +175,8 @@ static void count_launch(struct device_launches *d, const struct tbp_line *l, si
         *tbp_vec_push(&d->at) = (struct launches){.group = group, .begin_ps = begin, .end_ps = end};
     }
     struct launches *x = &d->at.at[*slot];
-    if ((int64_t)begin < (int64_t)x->begin_ps)
+    bool is_nothing = !x->begin_ps && !x->end_ps; /* an instant at time 0 is replaced */
+    if (is_nothing || (int64_t)begin < (int64_t)x->begin_ps)
         x->begin_ps = begin;
     if ((int64_t)end > (int64_t)x->end_ps)
         x->end_ps = end;

@@ -38,11 +38,18 @@ static uint32_t step_meta(struct tbp_plane *p, struct tbp_idmap *by_group, int64
     return *slot;
 }
 
-static void close_step(struct tbp_line_builder *b, struct tbp_event_row *row, struct tbp_plane *p) {
+static void close_step(struct tbp_event_row *row, struct tbp_plane *p) {
     struct tbp_str name;
-    (void)b;
     if (row && tbp_host_group_name(p->host, row->group, &name))
         row->flags |= TBP_EVENT_STEP_NAMED;
+}
+
+/* A step that is nothing yet, an instant at time 0, begins with what it grows by. */
+static void grow_step(struct tbp_event_row *row, uint64_t start_ps, uint64_t end_ps) {
+    if (!row->start_ps && !row->dur_ps)
+        row->start_ps = start_ps;
+    if (end_ps > row->start_ps + row->dur_ps)
+        row->dur_ps = end_ps - row->start_ps;
 }
 
 static void build_steps(struct tbp_plane *p, struct tbp_line_builder *b, struct tbp_arena *a) {
@@ -56,20 +63,18 @@ static void build_steps(struct tbp_plane *p, struct tbp_line_builder *b, struct 
     while (tbp_sorted_walk_next(&walk, &line, &i)) {
         if (!tbp_event_group(line, i, &group) || group <= INT32_MIN || group > INT32_MAX)
             continue;
-        uint64_t end_ps = tbp_event_end(line, i);
         if (row && row->group == group) {
-            if (end_ps > row->start_ps + row->dur_ps)
-                row->dur_ps = end_ps - row->start_ps;
+            grow_step(row, line->ev.start_ps[i], tbp_event_end(line, i));
             continue;
         }
-        close_step(b, row, p);
+        close_step(row, p);
         row = tbp_line_builder_event(b, line->ev.start_ps[i], line->ev.dur_ps[i],
                                      step_meta(p, &metas, group, a));
         row->group = (int32_t)group;
         row->has = TBP_HAS_GROUP;
         row->flags |= TBP_EVENT_GROUPED;
     }
-    close_step(b, row, p);
+    close_step(row, p);
     tbp_idmap_release(&metas);
 }
 

@@ -11,9 +11,13 @@ void tbp_tpu_op_sums_init(struct tbp_tpu_op_sums *s, const struct tbp_plane *p,
 
 void tbp_tpu_op_sums_release(struct tbp_tpu_op_sums *s) {
     tbp_vec_release(&s->sums);
-    tbp_idmap_release(&s->programs);
-    tbp_idmap_release(&s->symbols);
-    tbp_idmap_release(&s->by_key);
+    tbp_tpu_op_keys_release(&s->keys);
+}
+
+void tbp_tpu_op_keys_release(struct tbp_tpu_op_keys *k) {
+    tbp_idmap_release(&k->programs);
+    tbp_idmap_release(&k->symbols);
+    tbp_idmap_release(&k->by_key);
 }
 
 static uint32_t number_of(struct tbp_idmap *m, uint64_t key) {
@@ -24,11 +28,16 @@ static uint32_t number_of(struct tbp_idmap *m, uint64_t key) {
     return *number;
 }
 
+uint32_t *tbp_tpu_op_keys_put(struct tbp_tpu_op_keys *k, const struct tbp_tpu_op *op,
+                              bool *is_new) {
+    uint64_t program = number_of(&k->programs, op->program_id);
+    uint64_t key = program << 32 | number_of(&k->symbols, op->symbol_id);
+    return tbp_idmap_put(&k->by_key, key, is_new);
+}
+
 static struct tbp_tpu_op_sum *sum_of(struct tbp_tpu_op_sums *s, const struct tbp_tpu_op *op) {
-    uint64_t program = number_of(&s->programs, op->program_id);
-    uint64_t key = program << 32 | number_of(&s->symbols, op->symbol_id);
     bool is_new;
-    uint32_t *at = tbp_idmap_put(&s->by_key, key, &is_new);
+    uint32_t *at = tbp_tpu_op_keys_put(&s->keys, op, &is_new);
     if (is_new) {
         *at = (uint32_t)s->sums.n;
         *tbp_vec_push(&s->sums) = (struct tbp_tpu_op_sum){.op = op};

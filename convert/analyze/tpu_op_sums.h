@@ -8,6 +8,14 @@
 
 #include "convert/analyze/tpu_plane.h"
 
+/* A value per op, told apart by (program, symbol); new ones are the caller's to set. */
+struct tbp_tpu_op_keys {
+    struct tbp_idmap programs, symbols, by_key;
+};
+
+uint32_t *tbp_tpu_op_keys_put(struct tbp_tpu_op_keys *k, const struct tbp_tpu_op *op, bool *is_new);
+void tbp_tpu_op_keys_release(struct tbp_tpu_op_keys *k);
+
 struct tbp_tpu_op_sum {
     const struct tbp_tpu_op *op; /* of the first execution */
     uint64_t n, time_ps, self_ps;
@@ -17,7 +25,7 @@ struct tbp_tpu_op_sums {
     TBP_VEC(struct tbp_tpu_op_sum) sums;
     const struct tbp_plane *plane;
     const struct tbp_tpu_op *ops; /* facts of the plane */
-    struct tbp_idmap programs, symbols, by_key;
+    struct tbp_tpu_op_keys keys;  /* -> index in sums */
 };
 
 void tbp_tpu_op_sums_init(struct tbp_tpu_op_sums *s, const struct tbp_plane *p,

@@ -5,6 +5,7 @@
 #include "convert/analyze/tpu_step_sums.h"
 
 #include "base/sort.h"
+#include "convert/analyze/tpu_op_sums.h"
 #include "convert/model/stats.h"
 
 struct group {
@@ -35,6 +36,10 @@ struct core_sums {
     TBP_VEC(struct collective) collectives;
     struct tbp_strtab categories;
     bool has_collectives; /* the plane knows the stat */
+    /* An op has in a step the category of its first execution there. Only where entries of one op
+     * have several: the first entry with its key by entry, and the category by (group, it). */
+    uint32_t *first_entry;
+    struct tbp_idmap first_category;
 };
 
 static const char collective_stat[] = "all_reduce_unique_id";
@@ -67,6 +72,35 @@ static void read_markers(struct core_sums *s, const struct tbp_line *l) {
     }
 }
 
+static void find_first_entries(struct core_sums *s, struct tbp_arena *scratch) {
+    struct tbp_tpu_op_keys keys = {0};
+    bool is_new, differ = false;
+    uint32_t *first = TBP_NEW_N(scratch, uint32_t, s->plane->n_metas);
+    for (size_t i = 0; i < s->plane->n_metas; i++) {
+        if (!s->ops[i].is_op)
+            continue;
+        uint32_t *at = tbp_tpu_op_keys_put(&keys, &s->ops[i], &is_new);
+        if (is_new)
+            *at = (uint32_t)i;
+        first[i] = *at;
+        differ |= !tbp_str_eq(s->ops[i].category, s->ops[*at].category);
+    }
+    tbp_tpu_op_keys_release(&keys);
+    s->first_entry = differ ? first : NULL;
+}
+
+static uint32_t category_of(struct core_sums *s, uint32_t group, uint32_t meta) {
+    bool is_new;
+    uint32_t own = tbp_strtab_put(&s->categories, s->ops[meta].category);
+    if (!s->first_entry)
+        return own;
+    uint64_t key = (uint64_t)group << 32 | s->first_entry[meta];
+    uint32_t *at = tbp_idmap_put(&s->first_category, key, &is_new);
+    if (is_new)
+        *at = own;
+    return *at;
+}
+
 static void add_node(struct core_sums *s, const struct tbp_line *l,
                      const struct tbp_tpu_node *node) {
     int64_t id;
@@ -75,16 +109,16 @@ static void add_node(struct core_sums *s, const struct tbp_line *l,
     uint32_t group = group_of(s, id);
     struct group *g = &s->groups.at[group];
     g->has_ops = true;
-    const struct tbp_tpu_op *op = &s->ops[l->ev.meta[node->event]];
-    if (!op->is_op)
+    uint32_t meta = l->ev.meta[node->event];
+    if (!s->ops[meta].is_op)
         return;
     uint64_t self_ps = tbp_tpu_node_self_ps(node);
-    uint64_t category = tbp_strtab_put(&s->categories, op->category);
+    uint32_t category = category_of(s, group, meta);
     bool is_new;
     uint32_t *at = tbp_idmap_put(&s->by_category, (uint64_t)group << 32 | category, &is_new);
     if (is_new) {
         *at = (uint32_t)s->sums.n;
-        *tbp_vec_push(&s->sums) = (struct category_sum){group, (uint32_t)category, 0};
+        *tbp_vec_push(&s->sums) = (struct category_sum){group, category, 0};
         g->n_categories++;
     }
     s->sums.at[*at].self_ps += self_ps;
@@ -122,6 +156,7 @@ static void forget_ops(struct core_sums *s) {
         g->n_categories = g->n_collectives = 0;
     }
     tbp_idmap_release(&s->by_category);
+    tbp_idmap_release(&s->first_category);
     s->sums.n = s->collectives.n = 0;
 }
 
@@ -204,6 +239,7 @@ static void release(struct core_sums *s) {
     tbp_vec_release(&s->collectives);
     tbp_idmap_release(&s->by_id);
     tbp_idmap_release(&s->by_category);
+    tbp_idmap_release(&s->first_category);
     tbp_strtab_release(&s->categories);
 }
 
@@ -212,6 +248,7 @@ void tbp_tpu_core_steps_make(const struct tbp_plane *p, const struct tbp_tpu_op 
     struct core_sums s = {
         .plane = p, .ops = ops, .has_collectives = knows_stat(p, collective_stat)};
     int64_t ordinal;
+    find_first_entries(&s, out);
     read_lines(&s, tbp_is_tensor_core_plane(p->name, &ordinal));
     *steps = (struct tbp_tpu_core_steps){.core = (uint32_t)p->id};
     uint32_t *order = TBP_NEW_N(out, uint32_t, s.groups.n);
