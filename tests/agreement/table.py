@@ -32,6 +32,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SKIPPED = 77
 EXACT = ["--nan-ok"]
 TRACE = ["--args", "--flows", "--nan-ok"]
+# Plugin 2.19.0 wrote neither launch details nor flows (and their categories); all other arguments are shared.
+OLD_TRACE = ["--args", "--ignore-prop", "kernel_details,cat", "--nan-ok"]
 # What differs between the generations by definition: names and texts of steps, labels, additions.
 SHARED_BY_GENERATIONS = ["--by-content", "--extra-props-ok", "--ignore-labels", "--nan-ok",
                          "--ignore-col", "stepname,stepnum,tooltip"]
@@ -74,9 +76,8 @@ class Oracle:
 
     @staticmethod
     def options(kind, is_trace, options):
-        if is_trace:  # arguments and flows changed between the generations
-            # The repaired files have other names than the originals, and so their hosts.
-            return EXACT if kind == "plugin-2.19" else TRACE + ["--strip-host"] * (kind == "repair")
+        if is_trace:  # the repaired files have other names than the originals, and so their hosts
+            return OLD_TRACE if kind == "plugin-2.19" else TRACE + ["--strip-host"] * (kind == "repair")
         return options or EXACT
 
     def zoom(self):
