@@ -6,6 +6,8 @@
  */
 #include "convert/read/forward_links.h"
 
+#include "convert/model/stats.h"
+
 void tbp_forward_links_add(struct tbp_forward_links *f, bool is_backward,
                            const struct tbp_flow_end *end) {
     if (end->track != TBP_NO_TRACK && f->ends[is_backward].n < UINT32_MAX - 1)
@@ -57,13 +59,36 @@ static void find_rows(struct tbp_forward_links *f, bool is_backward, const struc
     tbp_idmap_release(&first);
 }
 
-/* Adds the stat to those that the op has. */
-static void put_forward_op(struct tbp_trace *t, uint32_t row, uint32_t name) {
+/* The text of a stat of a set, or 0. */
+static uint32_t text_in_set(const struct tbp_trace *t, uint32_t set, uint32_t key) {
+    struct tbp_str bytes = t->sets.strs[set];
+    struct tbp_wire w = tbp_wire_of((const uint8_t *)bytes.p, set ? bytes.n : 0);
+    uint64_t found, type, v;
+    while (tbp_wire_varint(&w, &found) == 0 && tbp_wire_varint(&w, &type) == 0) {
+        if (type == TBP_STAT_DOUBLE) {
+            w.at += sizeof(double);
+            continue;
+        }
+        if (tbp_wire_varint(&w, &v) != 0)
+            break;
+        if (found == (uint64_t)key + 1 && type == TBP_STAT_REF)
+            return (uint32_t)v;
+    }
+    return 0;
+}
+
+/* Adds what is told of the forward op to the stats of the backward one. */
+static void put_forward_op(struct tbp_trace *t, uint32_t row, uint32_t forward) {
     uint32_t key = tbp_trace_text(t, TBP_STR("forward_op"));
+    uint32_t stack =
+        text_in_set(t, t->rows.at[forward].set, tbp_trace_text(t, TBP_STR("Call stack")));
     struct tbp_str had = t->sets.strs[t->rows.at[row].set];
     t->shared.n = 0;
     tbp_wire_put_raw(&t->shared, had.p, t->rows.at[row].set ? had.n : 0);
-    tbp_trace_stat_text(t, TBP_TRACE_SHARED, key, name);
+    tbp_trace_stat_text(t, TBP_TRACE_SHARED, key, t->rows.at[forward].name);
+    if (stack)
+        tbp_trace_stat_text(t, TBP_TRACE_SHARED, tbp_trace_text(t, TBP_STR("forward_stack")),
+                            stack);
     uint32_t set = tbp_trace_take_shared(t);
     if (set)
         t->rows.at[row].set = set & 0xffffffu;
@@ -84,7 +109,7 @@ void tbp_forward_links_apply(struct tbp_forward_links *f, struct tbp_trace *t) {
         const struct tbp_flow_end *e = &f->ends[1].at[i];
         uint32_t at = tbp_idmap_get(&forward, e->id);
         if (e->row && at != TBP_MAP_NONE && f->ends[0].at[at].row)
-            put_forward_op(t, e->row - 1, t->rows.at[f->ends[0].at[at].row - 1].name);
+            put_forward_op(t, e->row - 1, f->ends[0].at[at].row - 1);
     }
     tbp_idmap_release(&forward);
 }

@@ -3,7 +3,8 @@
  * Which forward op a backward op belongs to, as PyTorch's traces tell it: by flow events of the
  * category "fwdbwd", whose ids count for themselves (those of "ac2g", from launches to kernels, are
  * the same numbers). A flow begins and ends where an op on the same thread begins. The backward op
- * gets the stat "forward_op". Ownership: release after apply. One thread.
+ * gets the stat "forward_op" and, if the file tells the forward op's stack, "forward_stack".
+ * Ownership: release after apply. One thread.
  */
 #ifndef TBP_CONVERT_READ_FORWARD_LINKS_H
 #define TBP_CONVERT_READ_FORWARD_LINKS_H

@@ -495,6 +495,10 @@ static void read_event(struct tbp_json_trace *jt, const struct tbp_json_event *e
         count_aside(k, &l->events_merged);
         return;
     }
+    if (!e->ph || !strchr("XBEiIRC", e->ph)) {
+        tbp_json_trace_refuse(jt, e, TBP_LEDGER_NOT_SHOWN);
+        return;
+    }
     if (!tbp_json_trace_time(&e->ts, &out.start_ns, &out.start_ps)) {
         tbp_json_trace_refuse(jt, e, TBP_LEDGER_NO_TIME);
         return;

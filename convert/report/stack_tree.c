@@ -13,9 +13,12 @@
 #include "convert/report/memory_use.h"
 
 static const char *const stack_stats[] = {"Call stack", NULL};
+static const char *const forward_stats[] = {"forward_stack", NULL};
 
 struct stacked { /* an open event */
     uint32_t node, children_node;
+    uint32_t forward; /* of a backward op and all in it: the forward op's stack, or 0 */
+    struct tbp_str name;
     uint64_t end_ps;
     int64_t total_ps, children_ps;
 };
@@ -24,7 +27,7 @@ struct stack_pass {
     struct tbp_stack_tree *tree;
     const struct tbp_line *line;
     struct tbp_launches launches;
-    struct tbp_event_texts texts;
+    struct tbp_event_texts texts, forward;
     struct tbp_line_order order;
     TBP_VEC(struct stacked) open;
     bool is_python;
@@ -32,6 +35,13 @@ struct stack_pass {
 
 static bool is_python(struct tbp_str category) {
     return tbp_str_starts(category, "python");
+}
+
+/* Frames of the machinery of gradients, which PyTorch's stacks leave out. */
+static bool is_left_out(struct tbp_str frame) {
+    return (tbp_str_has(frame, "autograd/__init__") &&
+            (tbp_str_has(frame, "backward") || tbp_str_has(frame, "_make_grads"))) ||
+           (tbp_str_has(frame, "torch/tensor") && tbp_str_has(frame, "backward"));
 }
 
 static uint32_t child(struct tbp_stack_tree *t, uint32_t parent, struct tbp_str name) {
@@ -54,7 +64,7 @@ static uint32_t node_of_text(struct tbp_stack_tree *t, struct tbp_str stack) {
         size_t from = end;
         while (from > 0 && stack.p[from - 1] != ';')
             from--;
-        if (from < end) {
+        if (from < end && !is_left_out(tbp_str_sub(stack, from, end))) {
             node = child(t, node, tbp_str_sub(stack, from, end));
             depth++;
         }
@@ -89,6 +99,14 @@ static void take_launched(struct stack_pass *p, size_t i) {
     l->work_ps = 0;
 }
 
+/* "autograd::engine::evaluate_function: X" is around X, and of the same forward op. */
+static void take_forward(struct stacked *parent, const struct stacked *s) {
+    struct tbp_str name = parent->name;
+    if (name.n > s->name.n && s->name.n &&
+        memcmp(name.p + name.n - s->name.n, s->name.p, s->name.n) == 0)
+        parent->node = parent->forward = s->forward;
+}
+
 static void add_event(struct stack_pass *p, size_t i) {
     const struct tbp_events *ev = &p->line->ev;
     struct tbp_str category, stack;
@@ -98,15 +116,27 @@ static void add_event(struct stack_pass *p, size_t i) {
     tbp_event_texts_get(&p->texts, i, &category, &stack);
     if (tbp_event_role_of(category) == TBP_ROLE_ASIDE && !(ev->has[i] & TBP_HAS_TF_OP))
         return;
-    struct stacked s = {.end_ps = tbp_event_end(p->line, i), .total_ps = (int64_t)ev->dur_ps[i]};
+    struct stacked s = {.name = tbp_event_name(p->line, i),
+                        .end_ps = tbp_event_end(p->line, i),
+                        .total_ps = (int64_t)ev->dur_ps[i]};
     close_until(p, ev->start_ps[i], s.end_ps);
     take_launched(p, i);
     uint32_t around = p->open.n ? p->open.at[p->open.n - 1].children_node : 0;
-    bool is_frame = !p->is_python || is_python(category);
+    bool is_frame =
+        !p->is_python || (is_python(category) && !is_left_out(tbp_event_name(p->line, i)));
     s.children_node = is_frame ? child(p->tree, around, tbp_event_name(p->line, i)) : around;
     s.node = !p->is_python ? s.children_node
              : stack.n     ? node_of_text(p->tree, stack) /* who began it may have returned since */
                            : around;
+    if (p->is_python && p->forward.detail) {
+        tbp_event_texts_get(&p->forward, i, &category, &stack);
+        s.forward = stack.n     ? node_of_text(p->tree, stack)
+                    : p->open.n ? p->open.at[p->open.n - 1].forward
+                                : 0;
+        s.node = s.forward ? s.forward : s.node;
+        if (stack.n && p->open.n)
+            take_forward(&p->open.at[p->open.n - 1], &s);
+    }
     *tbp_vec_push(&p->open) = s;
 }
 
@@ -136,6 +166,7 @@ void tbp_stack_tree_add(struct tbp_stack_tree *t, const struct tbp_host *h,
             if (p.line->is_derived)
                 continue;
             tbp_event_texts_init(&p.texts, p.line, stack_stats);
+            tbp_event_texts_init(&p.forward, p.line, forward_stats);
             tbp_line_order_make(&p.order, p.line);
             for (size_t i = 0; i < p.line->ev.n; i++)
                 add_event(&p, tbp_line_order_at(&p.order, i));

@@ -51,6 +51,18 @@ class Stacks(Case):
                   event("cpu_op", "aten::mm", 10, 5, **{"Call stack": "c.py(3): f;b.py(2): g;a.py(1): h;"})]
         self.assertEqual(self.stacks(events), {"a.py(1):_h;b.py(2):_g;c.py(3):_f": 12})
 
+    def test_backward_ops_stand_below_their_forward_op(self):
+        """mm took 10 in the forward pass; the engine's call of its gradient 30, with all that is in it."""
+        def flow(ph, ts, tid):
+            return {"ph": ph, "cat": "fwdbwd", "name": "fwdbwd", "id": 1, "pid": 1, "tid": tid, "ts": ts}
+        forward, engine = "f.py(3): forward;m.py(9): main;", "torch/autograd/__init__.py(255): backward;m.py(10): main;"
+        back = {"tid": 2, "Call stack": engine}
+        events = [event("cpu_op", "aten::mm", 0, 10, **{"Call stack": forward}),
+                  event("cpu_op", "engine: MmBackward0", 50, 30, **back), event("cpu_op", "MmBackward0", 55, 20, **back),
+                  event("cpu_op", "aten::t", 60, 8, **back), event("cpu_op", "aten::ones_like", 40, 4, **back),
+                  flow("s", 0, 1), flow("f", 55, 2)]
+        self.assertEqual(self.stacks(events), {"m.py(9):_main;f.py(3):_forward": 40, "m.py(10):_main": 4})
+
     def test_json_and_other_formats(self):
         answer = json.loads(self.expect(0, "stacks", SAMPLE, "--json").stdout)
         self.assertEqual(answer["metric"], "self_cpu_time_total")
@@ -62,8 +74,9 @@ class Stacks(Case):
 
     @unittest.skipUnless(os.path.isdir(RECORDED), "recordings are not at hand")
     def test_recorded_stacks(self):
-        """Per stack PyTorch drops the part below a microsecond of each event. 21 of 136 differ otherwise: it shows ops
-        of the backward pass below the stack of their forward op, which the file links by sequence numbers only."""
+        """Per stack PyTorch drops the part below a microsecond of each event. 13 of 136 differ otherwise, most of them
+        since PyTorch shows a backward op below the first op that had its sequence number, even one without a gradient
+        (add_ of batch norm's counter), where the flows of the file, and we, name the op that has it."""
         events, right = collections.Counter(), collections.Counter()
         with open(os.path.join(RECORDED, "oracle-stacks-cycle0.txt"), encoding="utf-8") as f:
             for line in f:
@@ -73,7 +86,7 @@ class Stacks(Case):
         path = glob.glob(os.path.join(RECORDED, "worker0*.json"))[0]
         ours = dict(line.rsplit(" ", 1) for line in self.expect(0, "stacks", path).stdout.splitlines())
         equal = sum(us <= int(ours.get(s, 0)) <= us + 2 * events[s] + 8 for s, us in right.items())
-        self.assertEqual((equal, len(right)), (115, 136))
+        self.assertEqual((equal, len(right)), (123, 136))
 
 
 if __name__ == "__main__":
