@@ -6,6 +6,8 @@ import struct
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST, SETTINGS, PING, GOAWAY, WINDOW = 0, 1, 3, 4, 6, 7, 8
+EXISTS = 6  # of gRPC
+FOREVER_MS = 500000  # for which no test waits
 
 
 def frame(kind, flags, stream, payload=b""):
@@ -37,7 +39,7 @@ def profile_request(duration_ms=50, root=b"", run=b"run", host=b"host:1", emit=F
 
 
 class Peer:
-    def __init__(self, port, timeout=20):
+    def __init__(self, port, timeout=200):
         self.s = socket.create_connection(("127.0.0.1", port), timeout=timeout)
         self.buf, self.next_stream = b"", 1
         self.data, self.status, self.ended, self.reset = {}, {}, set(), {}
@@ -51,13 +53,25 @@ class Peer:
         self.s.sendall(PREFACE + frame(SETTINGS, 0, 0, settings))
         return self
 
-    def call(self, method, message=b"", service=b"tensorflow.ProfilerService", extra=b""):
+    def request(self, method, message=b"", service=b"tensorflow.ProfilerService", extra=b""):
+        """A call's stream and bytes, not sent yet."""
         stream, self.next_stream = self.next_stream, self.next_stream + 2
         block = (b"\x83\x86" + literal(b":path", b"/" + service + b"/" + method) + literal(b":authority", b"x:1") +
                  literal(b"content-type", b"application/grpc") + literal(b"te", b"trailers") + extra)
         body = b"\x00" + struct.pack(">I", len(message)) + message
-        self.s.sendall(frame(HEADERS, 4, stream, block) + frame(DATA, 1, stream, body))
         self.data[stream] = 0
+        return stream, frame(HEADERS, 4, stream, block) + frame(DATA, 1, stream, body)
+
+    def call(self, *args, **kw):
+        stream, data = self.request(*args, **kw)
+        self.s.sendall(data)
+        return stream
+
+    def occupy(self, **kw):
+        """The stream of a capture that is under way and will not end by itself: the next one is refused."""
+        stream = self.call(b"Profile", profile_request(duration_ms=FOREVER_MS, **kw))
+        status = self.wait(self.call(b"Profile", profile_request()))
+        assert status == EXISTS, status
         return stream
 
     def step(self, give=0):

@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { PATIENCE_MS = 60000, SIGNALS = 1000, SCOPES_PER_SIGNAL = 4000 };
+
 static const char *logdir;
 
 static void say(const char *what, tbprof_status status) {
@@ -152,10 +154,10 @@ static void pause_and_resume(void) {
 
 static void duration(void) {
     tbprof_options options = quiet_options();
-    options.duration_ms = 100;
+    options.duration_ms = 2000;
     say("start", tbprof_start(logdir, &options));
-    work_ms(20);
-    for (int i = 0; i < 100 && tbprof_is_active(1); i++)
+    work_ms(1);
+    for (int i = 0; i < PATIENCE_MS / 20 && tbprof_is_active(1); i++)
         rest_ms(20);
     printf("active: %d\n", tbprof_is_active(1));
     say("stop", tbprof_stop(1));
@@ -164,11 +166,11 @@ static void duration(void) {
 
 static void delay(void) {
     tbprof_options options = quiet_options();
-    options.delay_ms = 50;
+    options.delay_ms = 2000;
     say("start", tbprof_start(logdir, &options));
     printf("active: %d\n", tbprof_is_active(1));
     work_ms(1);
-    for (int i = 0; i < 100 && !tbprof_is_active(1); i++)
+    for (int i = 0; i < PATIENCE_MS / 10 && !tbprof_is_active(1); i++)
         rest_ms(10);
     work_ms(1);
     say("stop", tbprof_stop(1));
@@ -210,7 +212,13 @@ static void on_signal(int number) {
     n_signals++;
 }
 
-/* Handlers interrupt records of the same thread. */
+static int record_one(void) {
+    tbprof_scope scope = tbprof_scope_begin_dyn("a name of some length", 21, 1);
+    tbprof_scope_end(scope);
+    return 1;
+}
+
+/* Handlers interrupt records of the same thread; where signals are rare, they fit all the same. */
 static void signals(void) {
     tbprof_options options = quiet_options();
     struct sigaction action = {.sa_handler = on_signal};
@@ -219,16 +227,10 @@ static void signals(void) {
     say("start", tbprof_start(logdir, &options));
     work_ms(1);
     setitimer(ITIMER_REAL, &often, NULL);
-    struct timespec from, now;
-    clock_gettime(CLOCK_MONOTONIC, &from);
     uint64_t n = 0;
-    do {
-        for (int i = 0; i < 100; i++, n++) {
-            tbprof_scope scope = tbprof_scope_begin_dyn("a name of some length", 21, 1);
-            tbprof_scope_end(scope);
-        }
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while (now.tv_sec - from.tv_sec < 1 && n < 2000000);
+    for (int wanted = 1; wanted <= SIGNALS; wanted++)
+        for (int i = 0; n_signals < wanted; i++)
+            n += i < SCOPES_PER_SIGNAL && record_one();
     setitimer(ITIMER_REAL, &never, NULL);
     say("stop", tbprof_stop(1));
     printf("scopes %" PRIu64 " signals %d\n", n + 1, (int)n_signals);

@@ -13,9 +13,13 @@ import threading
 import time
 import unittest
 
+from h2_peer import DATA, HEADERS, Peer, field, frame, literal
 from test_server import STAND_IN, TBPROF, Server
 
 TRAIN = os.environ.get("TRAIN_SERVER", os.path.join(os.path.dirname(STAND_IN), "train_server"))
+
+
+DURATIONS_MS = (1000, 10000, 50000)  # the longer ones where a step takes long: 4 ms, if nobody else needs the processor
 
 
 class Case(unittest.TestCase):
@@ -31,7 +35,7 @@ class Case(unittest.TestCase):
 
     def capture(self, addresses, *args, code=0, env=None, duration=100):
         r = subprocess.run([TBPROF, "capture", "--service_addr", addresses, "--logdir", self.logdir, "--duration_ms",
-                            str(duration), *args], capture_output=True, text=True, timeout=100,
+                            str(duration), *args], capture_output=True, text=True, timeout=240,
                            env=dict(os.environ, **(env or {})))
         self.assertEqual(r.returncode, code, r.stderr)
         return r
@@ -47,12 +51,13 @@ class Case(unittest.TestCase):
 
 class Moods(Case):
     def test_saves_a_run_with_its_marker(self):
-        a = self.serve()
+        a, begin = self.serve(), time.monotonic()
         out = self.ask(a)
+        took_ns = (time.monotonic() - begin) * 1e9
         self.assertEqual(out["saved"], 1)
         host = out["hosts"][0]
         self.assertEqual((host["result"], host["events"], host["steps"], host["attempts"]), ("saved", 1, 1, 1))
-        self.assertLess(abs(host["clock_offset_ns"]), 50_000_000)
+        self.assertLess(abs(host["clock_offset_ns"]), took_ns)  # one clock: known to the time on the way
         run = f"plugins/profile/{out['run']}/{a.replace(':', '_')}.xplane.pb"
         files = self.files()
         self.assertIn(run, files)
@@ -66,9 +71,10 @@ class Moods(Case):
         self.assertEqual(len([f for f in self.files() if f.startswith("plugins/profile/both/")]), 2)
 
     def test_says_who_is_away_idle_or_in_trouble(self):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            away = f"127.0.0.1:{s.getsockname()[1]}"
+        nobody = socket.socket()  # has the port, and does not listen
+        self.addCleanup(nobody.close)
+        nobody.bind(("127.0.0.1", 0))
+        away = f"127.0.0.1:{nobody.getsockname()[1]}"
         cases = {
             away: ("unreachable", "not reachable", "Connection refused"),
             self.serve("bytes=0"): ("idle", "reachable, but nothing happened", ""),
@@ -96,11 +102,17 @@ class Moods(Case):
 
     def test_waits_for_one_that_is_busy(self):
         a = self.serve()
-        first = threading.Thread(target=lambda: self.capture(a, "--session_id", "first", duration=1200))
-        first.start()
-        time.sleep(0.3)
-        out = self.ask(a, "--num_tracing_attempts", "20", "--session_id", "second")
-        first.join()
+        first = Peer(int(a.rsplit(":", 1)[1])).hello()
+        first.occupy()
+        with subprocess.Popen([TBPROF, "capture", "--service_addr", a, "--logdir", self.logdir, "--duration_ms", "100",
+                               "--json", "--num_tracing_attempts", "20"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as second:
+            while (told := second.stderr.readline()) and "trying again" not in told:
+                pass
+            first.close()
+            out, _ = second.communicate(timeout=240)
+        self.assertIn("ALREADY_EXISTS", told)
+        out = json.loads(out)
         self.assertGreater(out["hosts"][0]["attempts"], 1)
         self.assertEqual(out["saved"], 1)
 
@@ -166,7 +178,6 @@ class Moods(Case):
 
     def test_an_answer_that_calls_files_by_bad_names(self):
         """Not through our server: the message by hand, from a server of a few lines."""
-        from h2_peer import DATA, HEADERS, field, frame, literal
         answer = field(6, field(1, b"../../evil") + field(2, b"x")) + field(6, field(1, b"ok.json") + field(2, b"{}"))
         body = b"\0" + len(answer).to_bytes(4, "big") + answer
         with socket.socket() as s:
@@ -203,34 +214,39 @@ class Training(Case):
     def tearDown(self):
         if self.p.poll() is None:
             self.p.stdin.close()
-            self.p.wait(20)
+            self.p.wait(120)
         self.p.stdout.close()
 
     def test_the_steps_of_a_program_that_trains(self):
-        out = self.ask(self.address, duration=500)
-        host = out["hosts"][0]
-        self.assertEqual(host["result"], "saved")
-        self.assertGreater(host["steps"], 0)
+        for duration in DURATIONS_MS:
+            out = self.ask(self.address, duration=duration)
+            if out["hosts"][0]["steps"] > 20:
+                break
+        self.assertEqual(out["hosts"][0]["result"], "saved")
+        self.assertGreater(out["hosts"][0]["steps"], 20)
         r = subprocess.run([TBPROF, "info", out["folder"]], capture_output=True, text=True)
         self.assertRegex(r.stdout, r"\n    [1-9]\d* steps?")
 
     def test_monitor_tells_steps_per_second(self):
-        r = subprocess.run([TBPROF, "monitor", "--service_addr", self.address, "--level", "2", "--duration_ms", "500"],
-                           capture_output=True, text=True, timeout=30)
-        self.assertEqual(r.returncode, 0, r.stderr)
-        steps = re.search(r"steps: (\d+) in 0\.\d s, ([\d.]+) per second", r.stdout)
+        for duration in DURATIONS_MS:
+            r = subprocess.run([TBPROF, "monitor", "--service_addr", self.address, "--level", "2", "--duration_ms",
+                                str(duration)], capture_output=True, text=True, timeout=240)
+            self.assertEqual(r.returncode, 0, r.stderr)
+            steps = re.search(r"steps: (\d+) in \d+\.\d s, ([\d.]+) per second", r.stdout)
+            if steps and int(steps.group(1)) > 20:
+                break
         self.assertTrue(steps, r.stdout)
-        self.assertGreater(int(steps.group(1)), 0)
+        self.assertGreater(int(steps.group(1)), 20)
         self.assertRegex(r.stdout, r"host: [\d.]+ % of one processor")
         self.assertRegex(r.stdout, r"lost: 0")
 
     def test_captures_in_a_row(self):
         for _ in range(2):
-            self.assertEqual(self.ask(self.address)["saved"], 1)
+            self.assertEqual(self.ask(self.address, duration=1000)["saved"], 1)
         self.p.stdin.close()
-        self.assertEqual(self.p.wait(20), 0)
+        self.assertEqual(self.p.wait(120), 0)
         steps = re.fullmatch(r"(\d+) steps, \d+ us\n", self.p.stdout.read())  # tests/e2e/capture.py holds the time
-        self.assertGreater(int(steps.group(1)), 10)
+        self.assertGreater(int(steps.group(1)), 2)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ SANITIZED = os.environ.get("SANITIZED") == "1"
 class Recorded(Case):
     def record(self, *command, **env):
         clean = {k: v for k, v in os.environ.items() if not k.startswith("TBPROF_")}
-        r = subprocess.run(command, capture_output=True, text=True, timeout=60,
+        r = subprocess.run(command, capture_output=True, text=True, timeout=240,
                            env={**clean, "TBPROF_SPOOL_DIR": self.tmp, "TBPROF_RSS_PERIOD_MS": "0", **env})
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
         (run,) = glob.glob(os.path.join(self.path("log"), "plugins", "profile", "*"))

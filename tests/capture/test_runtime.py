@@ -22,7 +22,7 @@ class Runtime(Case):
         os.makedirs(self.path("spool"), exist_ok=True)
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("TBPROF_", "SLURM", "RANK", "OMPI", "PMI"))}
         full = {**clean, "TBPROF_SPOOL_DIR": self.path("spool"), **env}
-        r = subprocess.run([SCENARIO, name, self.logdir], capture_output=True, text=True, env=full, timeout=60)
+        r = subprocess.run([SCENARIO, name, self.logdir], capture_output=True, text=True, env=full, timeout=240)
         self.assertEqual(r.returncode, code, r.stdout + r.stderr)
         self.err = r.stderr
         return r.stdout
@@ -202,7 +202,7 @@ class Runtime(Case):
         out = self.scenario("signals")
         scopes, signals = map(int, re.search(r"scopes (\d+) signals (\d+)", out).groups())
         c = self.counts(out)
-        self.assertGreater(signals, 20)  # fewer than asked for on a busy machine
+        self.assertGreaterEqual(signals, 1000)
         self.assertEqual(c["records"], 2 * scopes + 2 * (signals - c["reentrant"]))
 
     def test_odd_uses_are_counted_and_survived(self):
@@ -225,7 +225,7 @@ class Runtime(Case):
         for program in filter(None, os.environ.get("PROGRAMS", "").split(":")):
             self.logdir = self.path(os.path.basename(program))
             env = dict(os.environ, TBPROF_SPOOL_DIR=self.tmp, TBPROF_RSS_PERIOD_MS="0")
-            r = subprocess.run([program, self.logdir], capture_output=True, text=True, env=env, timeout=60)
+            r = subprocess.run([program, self.logdir], capture_output=True, text=True, env=env, timeout=240)
             self.assertEqual((r.returncode, r.stderr), (0, ""))
             host, is_c = self.only_host(), program.endswith("_c")
             steps = 10 if is_c else 8  # the eighth ends by an exception

@@ -4,6 +4,7 @@
 with names. Environment: STAND_IN (server over a made-up session), TBPROF, LARGE (bytes of the large answer)."""
 import glob
 import os
+import queue
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import threading
 import time
 import unittest
 
-from h2_peer import HEADERS, PREFACE, RST, SETTINGS, Peer, frame, literal, profile_request, field
+from h2_peer import EXISTS, FOREVER_MS, HEADERS, PREFACE, RST, SETTINGS, Peer, frame, literal, profile_request, field
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -20,8 +21,9 @@ STAND_IN = os.environ.get("STAND_IN", os.path.join(ROOT, "build", "release", "te
 TBPROF = os.environ.get("TBPROF", os.path.join(ROOT, "build", "release", "tbprof"))
 REPLAY = os.path.join(os.path.dirname(ROOT), "shared", "tools", "h2_replay")
 LARGE = int(os.environ.get("LARGE", 96 << 20))
-OK, CANCELLED, INVALID, NOT_FOUND, EXISTS, DENIED, UNIMPLEMENTED = 0, 1, 3, 5, 6, 7, 12
+OK, CANCELLED, INVALID, NOT_FOUND, DENIED, UNIMPLEMENTED = 0, 1, 3, 5, 7, 12
 UNAUTHENTICATED = 16
+PATIENCE_S = 120
 
 
 class Server:
@@ -54,7 +56,7 @@ class Server:
 
     def stop(self):
         self.p.stdin.close()
-        code = self.p.wait(20)
+        code = self.p.wait(PATIENCE_S)
         self.p.stdout.close()
         return code
 
@@ -77,6 +79,13 @@ class Case(unittest.TestCase):
     def status(self, server, method, message=b"", **kw):
         p = self.peer(server)
         return p.wait(p.call(method, message, **kw))
+
+    def until_ok(self, *args, **kw):
+        """A call that is refused until the server has noticed something."""
+        end = time.monotonic() + PATIENCE_S
+        while (status := self.status(*args, **kw)) == EXISTS and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertEqual(status, OK)
 
     def files(self):
         return sorted(os.path.relpath(os.path.join(b, f), self.tmp) for b, _, fs in os.walk(self.tmp) for f in fs)
@@ -114,12 +123,12 @@ class Protocol(Case):
         for name in order:
             path = glob.glob(os.path.join(REPLAY, f"replay_{name}*.bin"))[0]
             r = subprocess.run([sys.executable, os.path.join(REPLAY, "replay.py"), str(s.port), path],
-                               capture_output=True, text=True, timeout=30)
+                               capture_output=True, text=True, timeout=PATIENCE_S)
             self.assertEqual(r.returncode, 0, name + r.stdout)
         self.assertEqual(self.status(s, b"StopContinuousProfiling"), OK)
         for path in glob.glob(os.path.join(REPLAY, "replay_profile*.bin")):
             r = subprocess.run([sys.executable, os.path.join(REPLAY, "replay.py"), str(s.port), path],
-                               capture_output=True, text=True, timeout=30)
+                               capture_output=True, text=True, timeout=PATIENCE_S)
             self.assertEqual(r.returncode, 0, path + r.stdout)
 
     def test_recorded_bytes_at_any_pace(self):
@@ -172,19 +181,19 @@ class Protocol(Case):
 class Load(Case):
     def test_sixteen_clients_at_once(self):
         s = self.serve()
-        got = []
+        got = queue.Queue()
 
         def ask():
             p = Peer(s.port).hello()
-            got.append(p.wait(p.call(b"Profile", profile_request(duration_ms=500))))
+            got.put(p.wait(p.call(b"Profile", profile_request(duration_ms=FOREVER_MS, run=b"one"))))
             p.close()
 
-        threads = [threading.Thread(target=ask) for _ in range(16)]
+        threads = [threading.Thread(target=ask, daemon=True) for _ in range(16)]
         for t in threads:
             t.start()
-        for t in threads:
-            t.join()
-        self.assertEqual(sorted(got), [OK] + [EXISTS] * 15)
+        self.assertEqual([got.get(timeout=PATIENCE_S) for _ in range(15)], [EXISTS] * 15)
+        self.assertEqual(self.status(s, b"Terminate", field(1, b"one")), OK)
+        self.assertEqual(got.get(timeout=PATIENCE_S), OK)
 
     def test_more_connections_than_places(self):
         s = self.serve()
@@ -224,7 +233,8 @@ class Load(Case):
         s = self.serve(f"bytes={16 << 20}")
         lazy = self.peer(s)
         stream = lazy.call(b"Profile", profile_request())
-        time.sleep(0.3)
+        while lazy.data[stream] == 0 and lazy.step():
+            pass  # the answer is under way
         for _ in range(5):
             self.assertEqual(self.status(s, b"Monitor", field(1, 10)), OK)
         self.assertNotIn(stream, lazy.ended)
@@ -233,40 +243,30 @@ class Load(Case):
     def test_a_cancelled_call_makes_room(self):
         s = self.serve()
         p = self.peer(s)
-        stream = p.call(b"Profile", profile_request(duration_ms=60000))
-        time.sleep(0.2)
-        p.s.sendall(frame(RST, 0, stream, b"\0\0\0\x08"))
-        time.sleep(0.2)
-        begin = time.time()
-        self.assertEqual(self.status(s, b"Profile", profile_request(duration_ms=50)), OK)
-        self.assertLess(time.time() - begin, 3)
+        p.s.sendall(frame(RST, 0, p.occupy(), b"\0\0\0\x08"))
+        self.until_ok(s, b"Profile", profile_request(duration_ms=50))
 
     def test_a_lost_connection_makes_room(self):
         s = self.serve()
         p = Peer(s.port).hello()
-        p.call(b"Profile", profile_request(duration_ms=60000))
-        time.sleep(0.2)
+        p.occupy()
         p.close()
-        time.sleep(0.2)
-        self.assertEqual(self.status(s, b"Profile", profile_request(duration_ms=50)), OK)
+        self.until_ok(s, b"Profile", profile_request(duration_ms=50))
 
     def test_terminate_ends_a_capture_early_even_in_advance(self):
         s = self.serve()
         p = self.peer(s)
-        begin = time.time()
-        stream = p.call(b"Profile", profile_request(duration_ms=60000, run=b"long"))
-        time.sleep(0.2)
+        stream = p.occupy(run=b"long")
         self.assertEqual(self.status(s, b"Terminate", field(1, b"long")), OK)
         self.assertEqual(p.wait(stream), OK)
         self.assertEqual(self.status(s, b"Terminate", field(1, b"next")), OK)
-        self.assertEqual(self.status(s, b"Profile", profile_request(duration_ms=60000, run=b"next")), OK)
-        self.assertLess(time.time() - begin, 10)
+        self.assertEqual(self.status(s, b"Profile", profile_request(duration_ms=FOREVER_MS, run=b"next")), OK)
 
     def test_monitoring_gives_way_to_captures(self):
         s = self.serve()
         p = self.peer(s)
-        watch = p.call(b"Monitor", field(1, 60000))
-        time.sleep(0.2)
+        watch = p.call(b"Monitor", field(1, FOREVER_MS))
+        time.sleep(0.2)  # mostly it has begun by then; it need not have
         self.assertEqual(self.status(s, b"Profile", profile_request(duration_ms=50)), OK)
         self.assertEqual(p.wait(watch), OK)
 
@@ -274,9 +274,8 @@ class Load(Case):
         s = self.serve()
         p = self.peer(s)
         try:
-            for _ in range(400):
-                stream = p.call(b"Monitor", field(1, 60000))
-                p.s.sendall(frame(RST, 0, stream, b"\0\0\0\x08"))
+            calls = [p.request(b"Monitor", field(1, FOREVER_MS)) for _ in range(400)]
+            p.s.sendall(b"".join(data + frame(RST, 0, stream, b"\0\0\0\x08") for stream, data in calls))
         except ConnectionError:
             pass
         while p.step():
@@ -287,10 +286,8 @@ class Load(Case):
     def test_the_deadline_of_the_client(self):
         s = self.serve()
         p = self.peer(s)
-        begin = time.time()
-        stream = p.call(b"Profile", profile_request(duration_ms=60000), extra=literal(b"grpc-timeout", b"300m"))
+        stream = p.call(b"Profile", profile_request(duration_ms=FOREVER_MS), extra=literal(b"grpc-timeout", b"300m"))
         self.assertEqual(p.wait(stream), 4)
-        self.assertLess(time.time() - begin, 5)
 
     def test_an_idle_server_sleeps(self):
         """It neither spins, which would earn it as much CPU time as this process takes, nor wakes all the time."""
@@ -309,11 +306,9 @@ class Load(Case):
         s = self.serve()
         silent, headers = Peer(s.port), self.peer(s)
         headers.s.sendall(frame(HEADERS, 0, 1, b"\x83\x86"))  # CONTINUATION never comes
-        begin = time.time()
-        for p in (silent, headers):
+        for p in (silent, headers):  # which wait for less than an idle connection may last
             while p.step():
                 pass
-        self.assertLess(time.time() - begin, 15)
 
 
 class Places(Case):

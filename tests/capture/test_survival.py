@@ -45,7 +45,7 @@ class Survival(unittest.TestCase):
 
     def run_to_end(self, ending, **more):
         p = self.start(ending, **more)
-        out, err = p.communicate(timeout=60)
+        out, err = p.communicate(timeout=240)
         return p.returncode, out, err
 
     def reference(self, name="reference"):
@@ -55,7 +55,7 @@ class Survival(unittest.TestCase):
 
     def recover(self, *more):
         r = subprocess.run([TBPROF, "recover", self.spools, "--json", *more], capture_output=True, text=True,
-                           timeout=120)
+                           timeout=240)
         return r.returncode, json.loads(r.stdout)["spools"], r.stderr
 
     def spools_left(self):
@@ -67,7 +67,7 @@ class Survival(unittest.TestCase):
 
     def text(self, profile):
         to = self.path("profile.xpt")
-        subprocess.run([XPT, "to-text", profile, to], check=True, timeout=120)
+        subprocess.run([XPT, "to-text", profile, to], check=True, timeout=240)
         with open(to) as f:
             return f.read()
 
@@ -97,7 +97,7 @@ class Survival(unittest.TestCase):
                 p = self.start("forever")
                 time.sleep(random.uniform(0.005, 0.15))
                 p.send_signal(signal.SIGKILL)
-                p.communicate(timeout=60)
+                p.communicate(timeout=240)
                 code, spools, err = self.recover()
                 self.assertEqual(code, 0, err)
                 recovered = [s for s in spools if s["state"] == "recovered"]
@@ -144,7 +144,7 @@ class Survival(unittest.TestCase):
             with self.subTest(kib=kib):
                 p = subprocess.run(["sh", "-c", f'ulimit -v {kib}; exec "$@"', "sh", RECORDED, self.logdir,
                                     self.path("reference"), str(THREADS), "stop"], capture_output=True, text=True,
-                                   env=dict(os.environ, TBPROF_SPOOL_DIR=self.spools), timeout=60)
+                                   env=dict(os.environ, TBPROF_SPOOL_DIR=self.spools), timeout=240)
                 self.assertEqual((p.returncode, p.stderr), (0, ""))
                 self.check(self.only_profile(), self.reference())
             self.tearDown()
@@ -224,7 +224,7 @@ class Survival(unittest.TestCase):
         env = {"TBPROF_SPOOL_DIR": place}
         p = subprocess.Popen([RECORDED, self.logdir, self.path("reference"), str(THREADS), "stop"],
                              env=dict(os.environ, **env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        _, err = p.communicate(timeout=60)
+        _, err = p.communicate(timeout=240)
         self.assertEqual(p.returncode, 0, err)
         text = self.only_profile()
         if "warning" not in text:  # it fitted
@@ -235,7 +235,7 @@ class Survival(unittest.TestCase):
                               self.path("reference"), str(THREADS), "stop"],
                              env=dict(os.environ, TBPROF_SPOOL_DIR=self.spools), stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True)
-        _, err = p.communicate(timeout=60)
+        _, err = p.communicate(timeout=240)
         self.assertEqual(p.returncode, 4, err)
         self.assertIn("File too large", err)
 
@@ -259,7 +259,7 @@ class Survival(unittest.TestCase):
                            TBPROF_OVERRIDE_HOSTNAME="host", WORLD_SIZE="2", MASTER_ADDR="here", MASTER_PORT="1")
                 for i in range(4)]
         for p in both:
-            _, err = p.communicate(timeout=60)
+            _, err = p.communicate(timeout=240)
             self.assertEqual(p.returncode, 0, err)
         self.assertEqual(os.listdir(self.path("logdir", "plugins", "profile")), ["both"])
         self.assertEqual(len(self.profiles()), 4)
@@ -275,7 +275,7 @@ class Survival(unittest.TestCase):
         ranks = [self.start("stop", reference=f"reference{i}", RANK=str(i), WORLD_SIZE="3", SLURM_JOB_ID="77")
                  for i in range(3)]
         for p in ranks:
-            _, err = p.communicate(timeout=60)
+            _, err = p.communicate(timeout=240)
             self.assertEqual(p.returncode, 0, err)
         runs = os.listdir(self.path("logdir", "plugins", "profile"))
         self.assertEqual(len(runs), 1)
@@ -293,7 +293,7 @@ class Survival(unittest.TestCase):
         self.assertEqual(len(self.profiles()), 1, results)
 
     def run_command(self, *args, **more):
-        return subprocess.run([TBPROF, "run", "-o", self.logdir, *args], capture_output=True, text=True, timeout=60,
+        return subprocess.run([TBPROF, "run", "-o", self.logdir, *args], capture_output=True, text=True, timeout=240,
                               env=dict(os.environ, TBPROF_SPOOL_DIR=self.spools), **more)
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be the first library of a process, and run preloads ours")
@@ -307,7 +307,7 @@ class Survival(unittest.TestCase):
                              env=dict(os.environ, TBPROF_SPOOL_DIR=self.spools), stdout=subprocess.PIPE, text=True)
         self.assertEqual(p.stdout.readline(), "ready\n")
         p.terminate()
-        self.assertEqual(p.wait(timeout=60), 9)
+        self.assertEqual(p.wait(timeout=240), 9)
         p.stdout.close()
         self.assertEqual(os.listdir(self.spools), [])
 

@@ -16,6 +16,7 @@
  *     burst 1000 dur=10: kernels that each take a buffer; none is given back in between
  *     many 1000 dur=10: calls and kernels, one after the other
  *     jump 5000000000: the clock is set
+ *     flushed: waits until all so far has been fetched, and looked at
  *
  * Words at the end of a line: "zero" (no times), "boot" (times of another clock), "backwards",
  * "nocall" (no record of the call), "same" (the call before).
@@ -31,6 +32,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum {
+    PATIENCE_S = 100, /* for flushes */
     OK = 0,
     END = 12,
     INVALID_KIND = 21,
@@ -65,6 +67,7 @@ static void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t);
 static struct buffer now;
 static struct buffer full[MAX_BUFFERS];
 static int n_full, n_lent, most_lent;
+static unsigned n_flushes; /* atomic: that are over */
 static int64_t clock_offset;
 static uint64_t stream_end[64]; /* by stream: the end of its last work */
 static uint32_t correlation = 100;
@@ -428,11 +431,29 @@ static void many(const char *line) {
     }
 }
 
+/* One flush may be under way without what is new, the next fetches that, and before the one after
+ * it is over it has been looked at. */
+static void await_flushes(void) {
+    struct timespec rest = {0, 1000000};
+    unsigned last = __atomic_load_n(&n_flushes, __ATOMIC_ACQUIRE) + 3;
+    for (int i = 0; (int)(__atomic_load_n(&n_flushes, __ATOMIC_ACQUIRE) - last) < 0; i++) {
+        if (i == PATIENCE_S * 1000) {
+            fputs("fake CUPTI: nobody flushes\n", stderr);
+            abort();
+        }
+        nanosleep(&rest, NULL);
+    }
+}
+
 /* One line of the script, on the thread that calls. */
 EXPORT void fake_cupti_line(const char *line);
 void fake_cupti_line(const char *line) {
     char word[32];
     script_word(line, 0, word, sizeof word);
+    if (strcmp(word, "flushed") == 0) {
+        await_flushes();
+        return;
+    }
     pthread_mutex_lock(&lock);
     if (strcmp(word, "kernel") == 0) {
         call(line, CALL_LAUNCH);
@@ -530,6 +551,7 @@ int cuptiActivityFlushAll(uint32_t flag) {
     pthread_mutex_unlock(&lock);
     for (int i = 0; i < n; i++)
         complete(NULL, 0, handed[i].data, handed[i].size, handed[i].used);
+    __atomic_fetch_add(&n_flushes, 1, __ATOMIC_RELEASE);
     return OK;
 }
 

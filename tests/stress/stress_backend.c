@@ -244,10 +244,14 @@ int main(int argc, char **argv) {
     sleep(seconds - seconds / 3);
     tbp_session_cache_set_budget(tbp_backend_cache(backend), small_budget_bytes);
     sleep(seconds / 3);
+    struct tbp_session_cache_stats s;
+    do { /* on a slow machine there may be no answer yet */
+        usleep(20000);
+        tbp_session_cache_stats(tbp_backend_cache(backend), &s);
+    } while (n_answers == 0 || s.n_hits == 0);
     is_over = true;
     for (int i = 0; i <= THREADS; i++)
         pthread_join(threads[i], NULL);
-    struct tbp_session_cache_stats s;
     tbp_session_cache_stats(tbp_backend_cache(backend), &s);
     printf("%lu answers, %lu refusals, %lu wrong; hits %lu, misses %lu, changed %lu, evicted %lu, "
            "files read %lu, kept %lu of %lu bytes\n",
@@ -255,5 +259,5 @@ int main(int argc, char **argv) {
            s.n_files_read, s.memory_bytes, s.budget_bytes);
     tbp_backend_free(backend);
     clean_up();
-    return n_wrong || n_answers == 0 || s.n_hits == 0 || s.memory_bytes > s.budget_bytes;
+    return n_wrong || s.memory_bytes > s.budget_bytes;
 }
