@@ -8,6 +8,7 @@
 
 #include "base/guard.h"
 #include "base/vec.h"
+#include "convert/analyze/event_order.h"
 #include "convert/analyze/grouping.h"
 #include "convert/analyze/step_table.h"
 
@@ -131,7 +132,10 @@ static int load_guarded(void *ctx, struct tbp_error *err) {
     struct place *p = &l->s->hosts[l->host];
     tbp_vec_reserve(&p->loads, p->loads.n + 1);
     l->out = TBP_NEW(&p->tables, struct tbp_host);
-    return l->s->load(l->s->load_ctx, l->host, l->out, l->s->pool, err);
+    int status = l->s->load(l->s->load_ctx, l->host, l->out, l->s->pool, err);
+    if (status == TBP_OK && l->s->semantics == TBP_SEMANTICS_REPAIR)
+        tbp_order_events(l->out);
+    return status;
 }
 
 /* The host's bytes and columns. Its lock is held. */

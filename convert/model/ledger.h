@@ -65,7 +65,8 @@
     X(REPAIR_SUBPROCESS, "repair_subprocess",                                                      \
       "repair: host plane of a subprocess shown and counted", 0)                                   \
     X(REPAIR_SUB_NS, "repair_sub_ns", "repair: events shorter than a nanosecond kept", 0)          \
-    X(REPAIR_EPOCH, "repair_epoch", "repair: epoch timestamps moved to the start of the trace", 0)
+    X(REPAIR_EPOCH, "repair_epoch", "repair: epoch timestamps moved to the start of the trace", 0) \
+    X(REPAIR_ORDER, "repair_order", "repair: lines whose events were put in order of time", 0)
 
 enum tbp_ledger_key {
 #define X(id, key, text, loss) TBP_LEDGER_##id,

@@ -114,6 +114,17 @@ static bool is_cut(const struct tbp_json_trace *jt, const struct tbp_json_event 
            (e->ph == 'X' && e->dur.token == TBP_JSON_END);
 }
 
+/* By name, so that it does not matter in which order they are written. */
+static void sort_args(struct tbp_json_event *e) {
+    for (size_t i = 1; i < e->n_args; i++) {
+        struct tbp_json_arg a = e->args[i];
+        size_t k = i;
+        for (; k > 0 && tbp_str_cmp(a.key, e->args[k - 1].key) < 0; k--)
+            e->args[k] = e->args[k - 1];
+        e->args[k] = a;
+    }
+}
+
 static void take_event(struct tbp_json_trace *jt, struct tbp_json_event *e) {
     struct tbp_ledger *l = &jt->host->ledger;
     uint64_t cuts = jt->json.count[TBP_JSON_CUT];
@@ -127,6 +138,8 @@ static void take_event(struct tbp_json_trace *jt, struct tbp_json_event *e) {
     if (e->ph == 0 && e->name.token == TBP_JSON_END)
         return; /* the empty object that closes some lists */
     jt->n_events++;
+    if (jt->dialect->keeps_args || e->ph == 'C')
+        sort_args(e);
     jt->dialect->event(jt, e);
 }
 
@@ -241,6 +254,19 @@ void tbp_json_trace_document(struct tbp_json_trace *jt, struct tbp_str bytes) {
     tbp_json_pull_init(&jt->json, bytes.p, bytes.n);
     read_all(jt, jt->event);
     note_repairs(jt);
+}
+
+void tbp_json_trace_look(struct tbp_json_trace *jt, struct tbp_str bytes,
+                         const struct tbp_json_dialect *dialect) {
+    const struct tbp_json_dialect *of_document = jt->dialect;
+    struct tbp_ledger before = jt->host->ledger;
+    jt->dialect = dialect;
+    tbp_json_pull_init(&jt->json, bytes.p, bytes.n);
+    read_all(jt, jt->event);
+    jt->dialect = of_document;
+    jt->host->ledger = before;
+    jt->n_events = jt->dropped = 0;
+    jt->has_list = false;
 }
 
 void tbp_json_trace_end(struct tbp_json_trace *jt) {

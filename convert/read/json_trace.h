@@ -42,6 +42,7 @@ struct tbp_json_dialect {
      * not taken. */
     bool (*header)(struct tbp_json_trace *jt, struct tbp_str key);
     void (*finish)(struct tbp_json_trace *jt);
+    bool keeps_args; /* all of them: given in order of their names */
 };
 
 struct tbp_json_trace {
@@ -61,6 +62,9 @@ struct tbp_json_trace {
 void tbp_json_trace_begin(struct tbp_json_trace *jt, struct tbp_host *host,
                           const struct tbp_json_dialect *dialect, void *ctx);
 void tbp_json_trace_document(struct tbp_json_trace *jt, struct tbp_str bytes);
+/* Goes through a document that is read later, with a dialect of its own; counts nothing. */
+void tbp_json_trace_look(struct tbp_json_trace *jt, struct tbp_str bytes,
+                         const struct tbp_json_dialect *dialect);
 void tbp_json_trace_end(struct tbp_json_trace *jt);
 /* Reads the whole input. Fails if it is no document of trace events. */
 int tbp_json_trace_read(struct tbp_host *host, const struct tbp_json_dialect *dialect, void *ctx,

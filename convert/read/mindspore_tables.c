@@ -3,6 +3,7 @@
  * Tables of MindSpore's profiler folders: the step trace and what MindData tells of its queues.
  * Source: reference trace_kernel_memory_import F.5. Step traces count ticks of 10 ns.
  */
+#include "base/sort.h"
 #include "convert/read/read_mindspore.h"
 
 #include <stdio.h>
@@ -122,6 +123,14 @@ static void add_step(struct tbp_mindspore *m, struct tbp_csv *c, const struct st
     add_parallel(m, c);
 }
 
+static int by_number(const void *a, const void *b, void *ctx) {
+    const struct tbp_mindspore_step *x = a, *y = b;
+    (void)ctx;
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
 void tbp_mindspore_step_trace(struct tbp_mindspore *m, struct tbp_str csv, bool is_mark) {
     struct tbp_csv c;
     tbp_csv_init(&c, csv);
@@ -133,6 +142,7 @@ void tbp_mindspore_step_trace(struct tbp_mindspore *m, struct tbp_str csv, bool 
     m->steps.n = 0;
     while (tbp_csv_next(&c))
         add_step(m, &c, &at, is_mark);
+    tbp_sort(m->steps.at, m->steps.n, sizeof *m->steps.at, by_number, NULL);
     tbp_csv_release(&c);
 }
 
@@ -235,7 +245,6 @@ static bool next_line(struct tbp_str *rest, struct tbp_str *line) {
     return true;
 }
 
-/* Steps come in order of their numbers. */
 static int64_t start_of_step(const struct tbp_mindspore *m, int64_t number) {
     size_t from = 0, to = m->steps.n;
     while (from < to) {

@@ -6,6 +6,7 @@
  * tab, a step or a device may be missing.
  */
 #include "base/json_pull.h"
+#include "base/sort.h"
 #include "convert/read/csv_rows.h"
 #include "convert/read/folder.h"
 #include "convert/read/reader.h"
@@ -17,6 +18,11 @@
 
 struct step {
     int64_t number, start_ns;
+};
+
+struct step_row { /* of the step trace */
+    int64_t number, device, start_ns;
+    uint64_t dur_ps;
 };
 
 struct ascend {
@@ -150,39 +156,91 @@ static void add_on_device(struct ascend *a, struct tbp_csv *c, int column,
     tbp_trace_device_step(t, &e);
 }
 
-/* A step lasts what is computed, what of its communication nothing hides, and what is free. It
- * begins with its first kernel, or where the step before ends. */
+struct step_columns {
+    int number, device, parts[3];
+};
+
+/* A step lasts what is computed, what of its communication nothing hides, and what is free. */
+static bool read_step(struct tbp_csv *c, const struct step_columns *at, struct step_row *row) {
+    uint64_t ps;
+    *row = (struct step_row){.device = device_of(c, at->device)};
+    if (!tbp_csv_i64(c, at->number, &row->number))
+        return false;
+    for (size_t i = 0; i < sizeof at->parts / sizeof *at->parts; i++)
+        if (tbp_csv_duration(c, at->parts[i], 3, &ps) && row->dur_ps + ps < INT64_MAX)
+            row->dur_ps += ps;
+    return true;
+}
+
+static int by_device_and_number(const void *a, const void *b, void *ctx) {
+    const struct step_row *rows = ctx;
+    const struct step_row *x = &rows[*(const uint32_t *)a], *y = &rows[*(const uint32_t *)b];
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* A step begins with its first kernel, or where the step before ends: in order of their numbers,
+ * wherever their rows stand. */
+static void place_steps(struct ascend *a, struct step_row *rows, size_t n) {
+    TBP_VEC(uint32_t) order = {0};
+    int64_t first_ns = a->t.rows.n ? INT64_MAX : 0, next_ns = 0;
+    for (size_t i = 0; i < a->t.rows.n; i++)
+        first_ns = a->t.rows.at[i].start_ns < first_ns ? a->t.rows.at[i].start_ns : first_ns;
+    tbp_vec_reserve(&order, n);
+    for (uint32_t i = 0; i < n; i++)
+        *tbp_vec_push(&order) = i;
+    tbp_sort(order.at, n, sizeof *order.at, by_device_and_number, rows);
+    for (size_t i = 0; i < n; i++) {
+        struct step_row *row = &rows[order.at[i]];
+        bool is_first = i == 0 || rows[order.at[i - 1]].device != row->device;
+        uint32_t known = tbp_idmap_get(&a->step_of, (uint64_t)row->number);
+        row->start_ns = known != TBP_MAP_NONE ? a->steps.at[known].start_ns
+                        : is_first            ? first_ns
+                                              : next_ns;
+        next_ns = row->start_ns + (int64_t)(row->dur_ps / 1000);
+    }
+    tbp_vec_release(&order);
+}
+
+static void add_step(struct ascend *a, struct tbp_csv *c, const struct step_columns *at,
+                     const struct step_row *row) {
+    struct tbp_trace_event e = {.flags = TBP_TRACE_STEP,
+                                .start_ns = row->start_ns,
+                                .dur_ps = row->dur_ps,
+                                .link = (uint64_t)row->number,
+                                .name = tbp_trace_text(&a->t, TBP_STR("step")),
+                                .track = tbp_trace_thread(&a->t, 0, 1)};
+    tbp_trace_track_name(&a->t, e.track, TBP_STR("Step trace"));
+    add_figures(a, c);
+    tbp_trace_add(&a->t, &e);
+    add_on_device(a, c, at->device, e);
+}
+
 static void read_steps(struct ascend *a, struct tbp_str bytes) {
     struct tbp_csv c;
-    int64_t next_ns = a->t.rows.n ? a->t.rows.at[0].start_ns : 0;
+    struct step_row row;
+    TBP_VEC(struct step_row) rows = {0};
     tbp_csv_init(&c, bytes);
-    int number = tbp_csv_column(&c, "Step"), device = tbp_csv_column(&c, "Device_id");
-    int parts[] = {tbp_csv_column(&c, "Computing"),
-                   tbp_csv_column(&c, "Communication(Not Overlapped)"), tbp_csv_column(&c, "Free")};
+    struct step_columns at = {tbp_csv_column(&c, "Step"),
+                              tbp_csv_column(&c, "Device_id"),
+                              {tbp_csv_column(&c, "Computing"),
+                               tbp_csv_column(&c, "Communication(Not Overlapped)"),
+                               tbp_csv_column(&c, "Free")}};
     while (tbp_csv_next(&c)) {
-        struct tbp_trace_event e = {.flags = TBP_TRACE_STEP, .start_ns = next_ns};
-        int64_t step;
-        uint64_t ps;
-        if (!tbp_csv_i64(&c, number, &step)) {
+        if (read_step(&c, &at, &row))
+            *tbp_vec_push(&rows) = row;
+        else
             drop_row(a, &c);
-            continue;
-        }
-        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-            if (tbp_csv_duration(&c, parts[i], 3, &ps) && e.dur_ps + ps < INT64_MAX)
-                e.dur_ps += ps;
-        uint32_t known = tbp_idmap_get(&a->step_of, (uint64_t)step);
-        if (known != TBP_MAP_NONE)
-            e.start_ns = a->steps.at[known].start_ns;
-        e.link = (uint64_t)step;
-        e.name = tbp_trace_text(&a->t, TBP_STR("step"));
-        e.track = tbp_trace_thread(&a->t, 0, 1);
-        tbp_trace_track_name(&a->t, e.track, TBP_STR("Step trace"));
-        add_figures(a, &c);
-        tbp_trace_add(&a->t, &e);
-        add_on_device(a, &c, device, e);
-        next_ns = e.start_ns + (int64_t)(e.dur_ps / 1000);
     }
     tbp_csv_release(&c);
+    place_steps(a, rows.at, rows.n);
+    tbp_csv_init(&c, bytes);
+    for (size_t i = 0; tbp_csv_next(&c);)
+        if (read_step(&c, &at, &row))
+            add_step(a, &c, &at, &rows.at[i++]);
+    tbp_csv_release(&c);
+    tbp_vec_release(&rows);
 }
 
 /* ---- memory ---- */

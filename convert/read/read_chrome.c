@@ -277,7 +277,8 @@ static void finish(struct tbp_json_trace *jt) {
     place_threads(c);
 }
 
-static const struct tbp_json_dialect dialect = {NULL, read_event, NULL, finish};
+static const struct tbp_json_dialect dialect = {
+    .event = read_event, .finish = finish, .keeps_args = true};
 
 static int read_chrome(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
     (void)pool;

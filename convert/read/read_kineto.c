@@ -656,7 +656,8 @@ static void begin(struct tbp_json_trace *jt) {
     know_keys(jt, jt->ctx);
 }
 
-static const struct tbp_json_dialect dialect = {begin, read_event, read_header, finish};
+static const struct tbp_json_dialect dialect = {
+    .begin = begin, .event = read_event, .header = read_header, .finish = finish};
 
 static const char *const marks[] = {"\"schemaVersion\"",
                                     "\"deviceProperties\"",

@@ -243,7 +243,7 @@ static void finish(struct tbp_json_trace *jt) {
     tbp_trace_find_wall_clock(&jt->trace);
 }
 
-static const struct tbp_json_dialect dialect = {NULL, read_event, NULL, finish};
+static const struct tbp_json_dialect dialect = {.event = read_event, .finish = finish};
 
 static int read_mxnet(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
     struct mxnet m = {0};

@@ -140,6 +140,14 @@ static void read_event(struct tbp_json_trace *jt, const struct tbp_json_event *e
 
 static const struct tbp_json_dialect dialect = {.event = read_event};
 
+/* Which processes are devices may stand behind their events. */
+static void note_names(struct tbp_json_trace *jt, const struct tbp_json_event *e) {
+    struct rocprof *r = jt->ctx;
+    tbp_process_names_read(&r->processes, jt, e);
+}
+
+static const struct tbp_json_dialect names = {.event = note_names};
+
 /* ---- tables ---- */
 
 static struct tbp_str bytes_of(const struct tbp_host *h) {
@@ -171,6 +179,7 @@ static int read_rocprof(struct tbp_host *host, struct tbp_pool *pool, struct tbp
     tbp_gpu_trace_init(&r.gpu, host, "AMD");
     if (tbp_json_trace_looks_so(host->input.data, host->input.size)) {
         tbp_json_trace_begin(&r.jt, host, &dialect, &r);
+        tbp_json_trace_look(&r.jt, bytes_of(host), &names);
         tbp_json_trace_document(&r.jt, bytes_of(host));
         tbp_json_trace_end(&r.jt);
     } else {

@@ -512,6 +512,13 @@ static void add_environment(struct tbp_trace *t) {
                         (uint64_t)start_ns + (uint64_t)(end_ns - t->origin_ns));
 }
 
+static int by_plane_and_key(const void *a, const void *b, void *ctx) {
+    const struct tbp_trace_plane_stat *x = a, *y = b;
+    const struct tbp_strtab *texts = ctx;
+    return x->plane != y->plane ? (x->plane < y->plane ? -1 : 1)
+                                : tbp_str_cmp(texts->strs[x->key], texts->strs[y->key]);
+}
+
 static void emit_planes(struct emitting *e) {
     struct tbp_trace *t = e->t;
     struct tbp_host *h = t->host;
@@ -532,6 +539,8 @@ static void emit_planes(struct emitting *e) {
 void tbp_trace_emit(struct tbp_trace *t) {
     struct emitting e = {.t = t};
     add_environment(t);
+    tbp_sort(t->plane_stats.at, t->plane_stats.n, sizeof *t->plane_stats.at, by_plane_and_key,
+             &t->texts);
     name_ops(t);
     make_keys(&e);
     number_stats(&e);

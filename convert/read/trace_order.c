@@ -11,11 +11,12 @@
 
 /* ---- window ---- */
 
-/* Events of one clock lie together: the fullest stretch of 13 days and its neighbours. */
+/* Events of one clock lie together: the fullest stretch of 13 days and its neighbours. Counted from
+ * the first event, so that it does not matter when that was. */
 enum { STRETCH_BITS = 50 };
 
-static int64_t stretch_of(int64_t ns) {
-    return ns >> STRETCH_BITS;
+static int64_t stretch_of(const struct tbp_trace *t, int64_t ns) {
+    return (int64_t)(((uint64_t)ns - (uint64_t)t->origin_ns) >> STRETCH_BITS);
 }
 
 static int64_t fullest_stretch(const struct tbp_trace *t) {
@@ -23,7 +24,7 @@ static int64_t fullest_stretch(const struct tbp_trace *t) {
     uint64_t best_count = 0;
     int64_t best = 0;
     for (size_t i = 0; i < t->rows.n; i++) {
-        int64_t stretch = stretch_of(t->rows.at[i].start_ns);
+        int64_t stretch = stretch_of(t, t->rows.at[i].start_ns);
         bool is_new;
         uint32_t *n = tbp_idmap_put(&counts, (uint64_t)stretch, &is_new);
         *n = is_new ? 1 : *n + 1;
@@ -83,13 +84,13 @@ static void quarantine_other_clocks(struct tbp_trace *t) {
     find_origin(t);
     for (size_t i = 0; i < t->rows.n; i++)
         last_ns = t->rows.at[i].start_ns > last_ns ? t->rows.at[i].start_ns : last_ns;
-    if (t->rows.n == 0 || stretch_of(last_ns) - stretch_of(t->origin_ns) <= 1)
+    if (t->rows.n == 0 || stretch_of(t, last_ns) <= 1)
         return;
     int64_t best = fullest_stretch(t);
     size_t kept = 0;
     struct left_out first = {0};
     for (size_t i = 0; i < t->rows.n; i++) {
-        int64_t stretch = stretch_of(t->rows.at[i].start_ns);
+        int64_t stretch = stretch_of(t, t->rows.at[i].start_ns);
         if (stretch >= best - 1 && stretch <= best + 1)
             t->rows.at[kept++] = t->rows.at[i];
         else
@@ -181,10 +182,12 @@ static void rank_tracks(struct tbp_trace *t) {
 
 /* ---- order of events ---- */
 
-static int by_memory(const struct tbp_trace_memory *a, const struct tbp_trace_memory *b) {
+static int by_memory(const struct tbp_trace *t, const struct tbp_trace_memory *a,
+                     const struct tbp_trace_memory *b) {
     int order = by_number(b->bytes, a->bytes);
     order = order ? order : by_number((int64_t)a->address, (int64_t)b->address);
     order = order ? order : by_number(a->allocated, b->allocated);
+    order = order ? order : by_number(t->rank.at[a->allocator], t->rank.at[b->allocator]);
     return order ? order : by_number(a->reserved, b->reserved);
 }
 
@@ -235,7 +238,7 @@ static int by_content(const struct tbp_trace *t, const struct tbp_trace_row *a,
                    ? by_number(b->flags & TBP_TRACE_STEP, a->flags & TBP_TRACE_STEP)
                    : by_number(b->flags, a->flags);
     if (a->flags & TBP_TRACE_MEMORY)
-        return by_memory(&t->memory.at[a->own], &t->memory.at[b->own]);
+        return by_memory(t, &t->memory.at[a->own], &t->memory.at[b->own]);
     int order = by_number(t->rank.at[a->name], t->rank.at[b->name]);
     order = order ? order : by_number((int64_t)a->link, (int64_t)b->link);
     order = order || a->set == b->set ? order : by_set(t, a->set, b->set);

@@ -301,7 +301,8 @@ static void add_unclaimed(struct pass *p) {
     struct tbp_average_key key = {.name = tbp_strtab_put(&p->a->names, TBP_STR("[memory]")),
                                   .category = tbp_strtab_put(&p->a->categories, TBP_STR_NONE),
                                   .group = tbp_strtab_put(&p->a->groups, TBP_STR_NONE)};
-    struct tbp_average *r = &p->a->rows.at[tbp_averages_row(p->a, &key)];
+    uint32_t row = tbp_averages_row(p->a, &key); /* may move the rows */
+    struct tbp_average *r = &p->a->rows.at[row];
     r->count += count;
     r->min_ps = 0;
     tbp_sum(&r->host_bytes, s.host_bytes);

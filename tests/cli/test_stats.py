@@ -79,6 +79,12 @@ class Averages(Case):
         self.assertEqual((rows["k"]["on"], rows["k"]["device_us"], rows["k"]["cpu_us"]), ("device", 20, None))
         self.assertNotIn("a range", rows)
 
+    def test_memory_of_no_op_is_a_row_after_any_number_of_rows(self):
+        for n in (1, 2, 4, 8, 16, 32, 64, 128):
+            ops = [op(f"op{k}", 10 * k, 5) for k in range(n)]
+            row = self.rows(self.profile([*ops, memory(10 * n, 64)]))["[memory]", ""]
+            self.assertEqual((row["count"], row["cpu_bytes"], row["min_us"]), (1, 64, 0))
+
     def test_memory_is_that_between_begin_and_end(self):
         rows = self.rows(self.profile())
         outer, inner = rows["outer", ""], rows["inner", ""]

@@ -114,6 +114,22 @@ Test(rewrite_xplane, counts_epoch_times_from_the_first_line) {
           "    1us +1us \"a\"\n");
 }
 
+Test(rewrite_xplane, puts_events_in_order_of_time) {
+    check("plane 1 \"/host:CPU\"\n"
+          "  name #1 \"late\"\n"
+          "  name #2 \"early\"\n"
+          "  line 1 \"main\"\n"
+          "    5us +1us \"late\"\n"
+          "    1us +1us \"early\"\n",
+          TBP_SEMANTICS_REPAIR, true,
+          "plane 1 \"/host:CPU\"\n"
+          "  name #1 \"late\"\n"
+          "  name #2 \"early\"\n"
+          "  line 1 \"main\"\n"
+          "    1us +1us \"early\"\n"
+          "    5us +1us \"late\"\n");
+}
+
 Test(rewrite_xplane, makes_bad_text_readable_and_adds_a_host_plane) {
     check("plane 1 \"/device:TPU:0\"\n"
           "  line 1 \"a\\xffb\"\n"
@@ -133,7 +149,7 @@ Test(rewrite_xplane, makes_bad_text_readable_and_adds_a_host_plane) {
 Test(rewrite_xplane, leaves_short_host_events_out_of_a_file_that_is_too_large) {
     struct tbp_wire_out out = rewritten("plane 1 \"/host:CPU\"\n"
                                         "  line 1 \"main\"\n"
-                                        "    0 +1 \"linked\" _pt=1 _p=2\n"
+                                        "    0 +2us \"linked\" _pt=1 _p=2\n"
                                         "    repeat 1000 every 1us 0 +1us \"short\"\n"
                                         "    repeat 10 every 1ms 1ms +1ms \"long\"\n",
                                         TBP_SEMANTICS_REPAIR, 2000, false, 1000);
@@ -142,7 +158,7 @@ Test(rewrite_xplane, leaves_short_host_events_out_of_a_file_that_is_too_large) {
     for (size_t i = 0; i + 10 < text.n; i++)
         n_long += memcmp(text.p + i, "+1ms \"long\"", 11) == 0;
     cr_expect_eq(n_long, 10);
-    cr_expect(tbp_str_has(text, "+1ps \"linked\" _pt=1 _p=2"));
+    cr_expect(tbp_str_has(text, "+2us \"linked\" _pt=1 _p=2"));
     cr_expect(!tbp_str_has(text, "+1us \"short\""));
     tbp_wire_out_release(&out);
 }
