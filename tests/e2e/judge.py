@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a page of the Profile tab must show, given tbprof's answer for it.
 
-judge(view, answer) returns (complaints, facts): view is a line of tab.mjs, answer the JSON of `tbprof tool`. Figures
+judge(view, answer, texts) returns (complaints, facts): view is a line of tab.mjs, answer the JSON of `tbprof tool`. Figures
 are those on the page: texts, and rows and cells of its tables and charts, not what the server sent.
 """
 import re
@@ -235,9 +235,13 @@ def spoiled(answer):
     return answer + 1 if isinstance(answer, (int, float)) and not isinstance(answer, bool) else answer
 
 
-def judge(view, answer):
+def judge(view, answer, texts=()):
     """A page that would be right with another answer, too, was not looked at, and is wrong."""
     complaints, facts = look(view, answer)
+    shown = Page(view)
+    cells = [str(cell) for drawn in shown.draws if drawn["all"] for row in drawn["all"] for cell in row]
+    complaints += [f"'{text}' is not on the page" for text in texts
+                   if text not in shown.text and not any(text in cell for cell in cells)]
     if answer and not complaints and not look(view, spoiled(answer))[0]:
         complaints.append("other figures would pass, too")
     return complaints, facts

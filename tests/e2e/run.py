@@ -4,14 +4,15 @@
 
   run.py [--build FOLDER] [--setup DIR | --env DIR] [--shots DIR] [--only WORD]...
 
-Four ways to the page:
+Five ways to the page:
   newest   what `tbprof convert` writes, shown by xprof 2.24.2 alone
+  formats  one small file of each format of other tools, converted, all in one log directory, shown by xprof 2.24.2
   legacy   what `tbprof convert --for legacy` writes, shown by tensorboard-plugin-profile 2.19.0 alone
   served   an untouched run folder, shown by xprof 2.24.2 with tbprof behind it and its local charts
   served-2.19   the same with plugin 2.19.0
   old      as legacy, shown by plugin 2.8.0; only when asked for with --only old
 
-Each with runs of a CPU, of two hosts, without steps, cut short, of a GPU, of JAX, of a database of Nsight Systems (made
+All but formats with runs of a CPU, of two hosts, without steps, cut short, of a GPU, of JAX, of a database of Nsight Systems (made
 a run by tbprof first). The page must open without an error
 and show the figures of `tbprof tool` (judge.py). Pages for which a run has no data are left out: plugins offer
 them all the same, and their frontends fail on empty tables, also on the official converter's.
@@ -34,6 +35,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SKIPPED = 77
 TIMEOUT_S = 300
+FORMATS_AT_ONCE = 7 # runs that one browser looks at
 NEWEST, LEGACY, OLD = "xprof==2.24.2", "tensorboard-plugin-profile==2.19.0", "tensorboard-plugin-profile==2.8.0"
 # names of a page; generations of the plugin differ in them, and in marks that they append
 PAGES = {"overview": ("overview_page",), "input": ("input_pipeline_analyzer",),
@@ -51,11 +53,14 @@ class Unavailable(Exception):
 
 class Run:
     """name, files (host -> path), pages that the run has data for, pages of the official converter, how much of each
-    file there is."""
+    file there is; or the file of another format that it is converted from, and texts by page that must be shown."""
 
-    def __init__(self, name, files, pages, forwarded="", cut=1.0):
-        self.name, self.files, self.cut = name, files, cut
-        self.pages, self.forwarded = pages.split(), forwarded.split()
+    def __init__(self, name, files, pages, forwarded="", cut=1.0, source=None, texts=None):
+        self.name, self.files, self.cut, self.source = name, files, cut, source
+        self.pages, self.forwarded, self.texts = pages.split(), forwarded.split(), texts or {}
+
+    def texts_of(self, tool):
+        return [text for page, texts in self.texts.items() if bare(tool) in PAGES[page] for text in texts]
 
 
 def the_runs(shared):
@@ -73,6 +78,35 @@ def the_runs(shared):
         Run("nsys", {"node": shared / "corpus/nsys/pipit-cloverleaf.sqlite"}, "overview kernels trace"),
         Run("jax", {"worker0": jax / "worker0.xplane.pb"}, "overview input trace", "memory_viewer op_profile"),
     ]
+
+
+def the_formats(folder, recorded):
+    """One small file of each format, written by hand: what must be read on the pages is worked out beside each of them
+    (tests/metamorphic/inputs.py, tests/cli/import_fixtures.py, tests/cli/sqlite_fixtures.py)."""
+    sys.path.insert(0, str(ROOT / "tests/metamorphic"))
+    from inputs import made
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {Path(path).name: Path(path) for path in made(str(folder), recorded)}
+
+    def run(name, file, pages, **texts):
+        return Run(name, {}, pages, source=paths[file], texts=texts)
+    left_behind = [run("spool", "left.tbs", "trace", trace=["/host:CPU"])] if "left.tbs" in paths else []
+    return left_behind + [
+        run("kineto", "kineto.pt.trace.json", "overview kernels trace", trace=["autograd", "Stream #7"],
+            kernels=["gemm", "ncclDevKernel_AllReduce"]),
+        run("chrome", "chrome.json", "trace", trace=["/device:GPU:0", "/host:CPU", "helper", "Stream #8(Compute)"]),
+        run("timeline", "timeline.json", "ops", ops=["layer0/MatMul", "layer2/Relu"]),
+        run("mxnet", "mxnet.json", "ops memory", ops=["Convolution", "WaitForVar"], memory=["gpu/0", "3.00 MiB"]),
+        run("mindspore", "mindspore", "input"),
+        run("ascend", "host0_1_ascend_pt", "kernels memory", kernels=["add, fused", "hcom_allReduce_1"],
+            memory=["NPU:2"]),
+        run("rocprof", "rocprofv3", "kernels", kernels=["gemm", 'f<int, "x">(int)']),
+        run("cntk", "2020-01-02_03-04-05_detail_3.csv", "input", input=["Average: 3.5 ms", "Range: 3.0 - 4.0 ms"]),
+        run("perfetto", "x.pftrace", "kernels trace", kernels=["gemm"], trace=["main"]),
+        run("nsight", "nsys.sqlite", "kernels", kernels=["void axpy<float>(float*)"]),
+        run("nvprof", "nvprof.nvvp", "kernels", kernels=["axpy(float*, float*, int)"]),
+        run("rpd", "rpd.rpd", "kernels", kernels=["attn"]),
+        run("rocpd", "rocpd.db", "kernels", kernels=["void gemm<float>(float*)"])]
 
 
 def call(*words, **options):
@@ -136,11 +170,16 @@ def converted(*options):
     return make
 
 
+def imported(args, run, logdir):
+    call(args.build / "tbprof", "convert", run.source, "-o", logdir, "--run", run.name, "--quiet")
+
+
 class Way:
     """How runs come into a log directory, who shows them, which runs it gets (None: all), whether each alone."""
 
-    def __init__(self, plugin, make, runs=None, is_served=False, is_alone=False):
+    def __init__(self, plugin, make, runs=None, is_served=False, is_alone=False, is_of_formats=False):
         self.plugin, self.make, self.runs, self.is_served, self.is_alone = plugin, make, runs, is_served, is_alone
+        self.is_of_formats = is_of_formats
 
     def pages(self, run):
         """Names that a page may have, and whether tbprof answers it."""
@@ -149,7 +188,7 @@ class Way:
         return [(PAGES[page], True) for page in ours] + [((name,), False) for name in forwarded]
 
     def gets(self, run):
-        return self.runs is None or run.name in self.runs
+        return self.is_of_formats == bool(run.source) and (self.runs is None or run.name in self.runs)
 
     def environment(self):
         if self.is_served:
@@ -159,6 +198,7 @@ class Way:
 
 WAYS = {
     "newest": Way(NEWEST, converted()),
+    "formats": Way(NEWEST, imported, is_of_formats=True),
     "legacy": Way(LEGACY, converted("--for", "legacy")),
     "served": Way(NEWEST, lay_out, is_served=True),
     "served-2.19": Way(LEGACY, lay_out, runs=("two-hosts", "gpu"), is_served=True),
@@ -169,10 +209,10 @@ ON_REQUEST = {"old"}
 
 
 def answer_of(env, args, run, tool, host, is_legacy):
-    """What tbprof says of the untouched run."""
+    """What tbprof says of the untouched run, or of the file that it comes from."""
     name = tool.rstrip("#^").replace("tensorflow_stats", "framework_op_stats")
     folder = args.work / "runs/plugins/profile" / run.name
-    body = env.board.tbprof_tool(folder, name, host, legacy=is_legacy)
+    body = env.board.tbprof_tool(run.source or folder, name, None if run.source else host, legacy=is_legacy)
     return json.loads(body) if body else None
 
 
@@ -196,18 +236,19 @@ def named(tools, names):
     return next((tool for tool in tools if bare(tool) in names), names[0])
 
 
-def browse(env, args, name, run, server, pages):
-    """What tab.mjs sees of the pages, one after another."""
-    tools = listed_tools(server, run)
-    plan = {"url": f"http://127.0.0.1:{server.port}", "run": run.name, "modules": str(env.folder), "listed": tools,
-            "chromium": args.chromium, "shots": str(args.shots), "pages": [],
-            "charts": None if WAYS[name].is_served else str(env.charts)}
-    for names, _ in pages:
-        tool = named(tools, names)
-        answer = server.route("hosts", run=run.name, tag=tool)
-        first = ((json.loads(answer.body) if answer.status == 200 else None) or [""])[0]
-        plan["pages"].append({"tool": tool, "host": first["hostname"] if isinstance(first, dict) else first,
-                              "shot": f"{name}.{run.name}.{bare(tool)}.png"})
+def browse(env, args, name, runs, server, pages):
+    """What tab.mjs sees of the pages of each run, one after another."""
+    plan = {"url": f"http://127.0.0.1:{server.port}", "modules": str(env.folder), "chromium": args.chromium,
+            "shots": str(args.shots), "pages": [], "charts": None if WAYS[name].is_served else str(env.charts)}
+    for run in runs:
+        tools = listed_tools(server, run)
+        for names, _ in pages[run]:
+            tool = named(tools, names)
+            answer = server.route("hosts", run=run.name, tag=tool)
+            first = ((json.loads(answer.body) if answer.status == 200 else None) or [""])[0]
+            plan["pages"].append({"run": run.name, "tool": tool, "listed": tools,
+                                  "host": first["hostname"] if isinstance(first, dict) else first,
+                                  "shot": f"{name}.{run.name}.{bare(tool)}.png"})
     try:
         result = subprocess.run(["node", HERE / "tab.mjs"], input=json.dumps(plan), capture_output=True, text=True,
                                 timeout=TIMEOUT_S)
@@ -216,25 +257,27 @@ def browse(env, args, name, run, server, pages):
     return [json.loads(line) for line in result.stdout.splitlines()], result.stderr.strip()[-300:]
 
 
-def check(env, args, name, run, server):
-    """Yields (is it good, text) for each page of a run."""
+def check(env, args, name, runs, server):
+    """Yields (is it good, text) for each page of these runs, in one browser."""
     from judge import judge
     way = WAYS[name]
-    pages = way.pages(run)
-    views, stderr = browse(env, args, name, run, server, pages)
-    for view, (_, is_ours) in zip(views, pages):
+    pages = {run: way.pages(run) for run in runs}
+    wanted = [(run, is_ours) for run in runs for _, is_ours in pages[run]]
+    views, stderr = browse(env, args, name, runs, server, pages)
+    for view, (run, is_ours) in zip(views, wanted):
         tool = view["tool"]
         answer = answer_of(env, args, run, tool, view["host"], way.plugin != NEWEST) if is_ours else None
-        complaints, facts = judge(view, answer)
+        complaints, facts = judge(view, answer, run.texts_of(tool))
         if way.is_served and any(a["is_ours"] != is_ours for a in view["answers"]):
             complaints.append("answered by " + ("the official converter" if is_ours else "tbprof"))
         yield not complaints, f"{name:11} {run.name:9} {tool}: {'; '.join(complaints[:4] or facts)} [{view['shot']}]"
-    if len(views) != len(pages):
-        yield False, f"{name:11} {run.name:9} {len(views)} of {len(pages)} pages were opened: {stderr}"
-    if way.is_served and "pod" in run.pages and way.plugin == NEWEST: # has no page there, but a body
-        ours = env.board.tbprof_tool(args.work / "runs/plugins/profile" / run.name, "pod_viewer")
-        theirs = server.data(run.name, "pod_viewer", "ALL_HOSTS" if len(run.files) > 1 else next(iter(run.files)))
-        yield bool(ours) and ours == theirs.body, f"{name:11} {run.name:9} pod_viewer: body of {len(theirs.body)} bytes"
+    if len(views) != len(wanted):
+        yield False, f"{name:11} {runs[0].name:9} {len(views)} of {len(wanted)} pages were opened: {stderr}"
+    for run in runs:
+        if way.is_served and "pod" in run.pages and way.plugin == NEWEST: # has no page there, but a body
+            ours = env.board.tbprof_tool(args.work / "runs/plugins/profile" / run.name, "pod_viewer")
+            theirs = server.data(run.name, "pod_viewer", "ALL_HOSTS" if len(run.files) > 1 else next(iter(run.files)))
+            yield bool(ours) and ours == theirs.body, f"{name:11} {run.name:9} pod_viewer: body of {len(theirs.body)} bytes"
 
 
 def check_way(env, args, name, runs):
@@ -250,7 +293,9 @@ def check_together(env, args, name, runs):
         way.make(args, run, logdir)
     with env.board.Board(logdir, way.plugin, python=env.python, **way.environment()) as server, \
             concurrent.futures.ThreadPoolExecutor(args.j) as pool:
-        for lines in pool.map(lambda run: list(check(env, args, name, run, server)), runs):
+        n = FORMATS_AT_ONCE if way.is_of_formats else 1
+        sessions = [runs[i:i + n] for i in range(0, len(runs), n)]
+        for lines in pool.map(lambda some: list(check(env, args, name, some, server)), sessions):
             yield from lines
 
 
@@ -293,8 +338,12 @@ def main():
         print(f"skipped: {e}".replace("\n", " "))
         return SKIPPED
     runs, n, bad = [], 0, 0
-    for run in the_runs(args.shared):
-        if run.name not in wanted([r.name for r in the_runs(args.shared)], args.only):
+    all_runs = the_runs(args.shared) + the_formats(args.work / "formats", args.build / "tests/recorded")
+    for run in all_runs:
+        if run.name not in wanted([r.name for r in all_runs], args.only):
+            continue
+        if run.source:
+            runs.append(run)
             continue
         lost = [path for path in run.files.values() if not path.exists()]
         if lost:

@@ -5,9 +5,10 @@
  *
  *   node tab.mjs <PLAN.json
  *
- * The plan: url of TensorBoard, run, chromium, modules (a folder whose node_modules has
+ * The plan: url of TensorBoard, chromium, modules (a folder whose node_modules has
  * playwright-core), charts (a script in place of the public chart library, or null: no page gets
- * one from outside), shots (a folder), pages (tool, host, shot). Nothing but this machine is
+ * one from outside), shots (a folder), pages (run, tool, host, shot, and listed: the tools that
+ * the plugin offers for the run). Nothing but this machine is
  * reached. One line of JSON per page.
  */
 import fs from 'node:fs';
@@ -103,12 +104,12 @@ function shownTool(page) {
 }
 
 /** Frontends up to 2.8 take no page from the address: it is chosen in the list beside the page. */
-async function choose(page, tool) {
+async function choose(page, tool, listed) {
   const bare = (text) => text.trim().replace(/[@#^]+$/, '');
   const frame = pluginFrame(page);
   const lists = frame.locator('mat-select');
   const texts = (await lists.allInnerTexts()).map(bare);
-  const at = texts.findIndex((text) => plan.listed.map(bare).includes(text));
+  const at = texts.findIndex((text) => listed.map(bare).includes(text));
   if (at < 0) return;
   await lists.nth(at).click({ timeout: 3000 });
   await sleep(400);
@@ -117,8 +118,8 @@ async function choose(page, tool) {
   if (wanted >= 0) await options.nth(wanted).click({ timeout: 3000 });
 }
 
-async function open(page, { tool, host }) {
-  const query = new URLSearchParams({ run: plan.run, tag: tool, tool });
+async function open(page, { run, tool, host, listed }) {
+  const query = new URLSearchParams({ run, tag: tool, tool });
   if (host) query.set('host', host);
   seen.answers = [];
   seen.errors = [];
@@ -131,7 +132,7 @@ async function open(page, { tool, host }) {
     if (shown === tool && seen.answers.some((answer) => answer.tag === tool)) return true;
     if (!hasChosen && shown && Date.now() - start > 6000 && !/html$/.test(shown)) {
       hasChosen = true;
-      await choose(page, tool).catch(() => {});
+      await choose(page, tool, listed).catch(() => {});
     }
     await sleep(LOOK_MS);
   }
@@ -184,7 +185,7 @@ try {
     const view = await settled(page, wanted.tool);
     await page.screenshot({ path: path.join(plan.shots, wanted.shot) });
     const answers = seen.answers.filter((answer) => answer.tag === wanted.tool);
-    const line = { ...wanted, is_open: isOpen, ...view, answers, errors: seen.errors };
+    const line = { ...wanted, listed: undefined, is_open: isOpen, ...view, answers, errors: seen.errors };
     line.tab = await textOf(page.mainFrame());
     console.log(JSON.stringify(line));
   }

@@ -82,15 +82,18 @@ def on_events(change):
     return apply
 
 
-def keys_mixed(value, r):
-    if isinstance(value, dict):
-        return {key: keys_mixed(v, r) for key, v in shuffled(list(value.items()), r)}
-    return [keys_mixed(v, r) for v in value] if isinstance(value, list) else value
+def mixed_keys(members, r):
+    return dict(shuffled(list(members.items()), r)) if isinstance(members, dict) else members
 
 
 def key_order(data, r):
+    """Of the document, of each event and of its arguments; values of arguments are shown as they are written."""
     document = loads(data)
-    return dumps(keys_mixed(document, r)) if document is not None and events_of(document) else None
+    events = events_of(document) if document is not None else None
+    if not events:
+        return None
+    mixed_events = [mixed_keys(dict(e, args=mixed_keys(e["args"], r)) if "args" in e else e, r) for e in events]
+    return dumps(mixed_keys(with_events(document, mixed_events), r))
 
 
 def moved(ts):

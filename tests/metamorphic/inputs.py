@@ -6,7 +6,10 @@ import gzip
 import json
 import os
 import random
+import shutil
+import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHARED = os.path.join(os.path.dirname(ROOT), "shared")
@@ -99,8 +102,20 @@ def timeline():
     return json.dumps({"traceEvents": events}).encode()
 
 
-def made(folder):
-    """Files of our own, by format."""
+def spool(path, recorded):
+    """What a program leaves behind that aborts while it is recorded (tests/capture/recorded.c), of two threads."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([recorded, os.path.join(folder, "log"), os.path.join(folder, "reference"), "2", "abort"],
+                       env=dict(os.environ, TBPROF_SPOOL_DIR=folder), stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
+        left = glob.glob(os.path.join(folder, "*", "*.tbs"))
+        if len(left) == 1:
+            shutil.move(left[0], path)
+
+
+def made(folder, recorded=None):
+    """Files of our own, by format; a spool only with the program that leaves it."""
+    if recorded and os.path.exists(recorded):
+        spool(os.path.join(folder, "left.tbs"), recorded)
     named = {"kineto.pt.trace.json": kineto(), "chrome.json": chrome(), "timeline.json": timeline()}
     for name, data in named.items():
         with open(os.path.join(folder, name), "wb") as f:

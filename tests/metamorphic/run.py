@@ -99,7 +99,8 @@ def changed_files(path, data, folder):
         new = apply(data, random.Random(n + 1))
         if new is not None and new != data:
             yield change, write(os.path.join(folder, f"c{n}"), name, new)
-    yield "gzip", write(os.path.join(folder, "gz"), name, gzip.compress(data))
+    if data[:2] != b"PK": # zipped; not both
+        yield "gzip", write(os.path.join(folder, "gz"), name, gzip.compress(data))
     if kind == "sqlite":
         os.makedirs(os.path.join(folder, "rows"))
         target = os.path.join(folder, "rows", name)
@@ -234,6 +235,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("changed", "round-trip"))
     parser.add_argument("--tbprof", default=os.path.join(inputs.ROOT, "build", "release", "tbprof"))
+    parser.add_argument("--recorded", metavar="FILE", help="the program that leaves a spool behind")
     parser.add_argument("--public", action="store_true")
     parser.add_argument("--limit", type=int, default=150_000, metavar="BYTES")
     parser.add_argument("--keep", metavar="DIR", help="answers that differ are written there")
@@ -248,7 +250,7 @@ def main():
         return SKIPPED
     n = bad = 0
     with tempfile.TemporaryDirectory(prefix="tbprof-meta-") as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        paths = inputs.public(args.limit) if args.public else inputs.made(folder) + inputs.of_repository()
+        paths = inputs.public(args.limit) if args.public else inputs.made(folder, args.recorded) + inputs.of_repository()
         paths = [p for p in paths if not args.only or any(word in p for word in args.only)]
         for results in pool.map(check, [(args, path) for path in paths]):
             for name, wrong in results:
