@@ -2,7 +2,9 @@
 """What is in a run, for the styles that answer with tables: events, and per name count, total, least, most, own time.
 
 Reads the run's *.xplane.pb here, in Python: nothing else has to be installed, and no time is rounded. It costs a
-dozen seconds per million events; the program behind `tbprof` is for more than that.
+dozen seconds per million events; the program behind `tbprof` is for more than that. `tbprof stats --json` gives the rows
+of names alone; these styles need the events as well: their arguments, what lies in what, order, counters, instants, sums
+of squares, names under a filter of the caller's.
 """
 import glob
 import os
