@@ -35,6 +35,7 @@ struct temporary {
     char path[PATH_MAX];
 };
 static struct temporary temporaries[TEMPORARIES];
+static atomic_int n_touched;    /* slots behind were never taken: looking would cost a page each */
 static atomic_bool is_stopping; /* a signal came: no new temporary may appear behind its back */
 static atomic_int n_opening;    /* threads between asking is_stopping and having their file */
 
@@ -49,10 +50,14 @@ struct tbp_sink_file {
 };
 
 static struct temporary *take_temporary(void) {
-    for (int i = 0; i < TEMPORARIES; ++i)
-        if (!atomic_exchange(&temporaries[i].taken, true))
-            return &temporaries[i];
-    return NULL;
+    int i = 0, n = atomic_load(&n_touched);
+    while (i < TEMPORARIES && atomic_exchange(&temporaries[i].taken, true))
+        i++;
+    if (i == TEMPORARIES)
+        return NULL;
+    while (n <= i && !atomic_compare_exchange_weak(&n_touched, &n, i + 1))
+        ;
+    return &temporaries[i];
 }
 
 static void give_back(struct tbp_sink_file *f) {
@@ -74,13 +79,13 @@ void tbp_sink_file_remove_temporaries(void) {
     /* Openers hold signals back, so the interrupted thread is none of them and they get on. */
     for (int i = 0; i < PATIENCE && atomic_load(&n_opening) > 0; ++i)
         nanosleep(&moment, NULL);
-    for (int i = 0; i < TEMPORARIES; ++i)
+    for (int i = 0; i < atomic_load(&n_touched); ++i)
         if (atomic_load(&temporaries[i].live))
             unlink(temporaries[i].path);
 }
 
 void tbp_sink_file_remove_abandoned(void) {
-    for (int i = 0; i < TEMPORARIES; ++i) {
+    for (int i = 0; i < atomic_load(&n_touched); ++i) {
         if (atomic_exchange(&temporaries[i].live, false))
             unlink(temporaries[i].path);
         atomic_store(&temporaries[i].taken, false);
