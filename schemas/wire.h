@@ -45,14 +45,19 @@ static inline double tbp_wire_double(uint64_t bits) {
 int tbp_wire_varint_slow(struct tbp_wire *w, uint64_t *out);
 int tbp_wire_next_slow(struct tbp_wire *w, struct tbp_wire_field *f);
 
-/* Seven bits of each byte that stands before the first one without continuation bit, joined; *n
- * bytes taken. The caller has looked that there is one among the eight. */
-static inline uint64_t tbp_wire_join(uint64_t word, uint64_t ends, unsigned *n) {
-    *n = (unsigned)__builtin_ctzll(ends) / 8 + 1;
-    uint64_t x = word & (ends ^ (ends - 1)) & 0x7f7f7f7f7f7f7f7fu;
+/* Seven bits of each byte, joined. */
+static inline uint64_t tbp_wire_join_all(uint64_t word) {
+    uint64_t x = word & 0x7f7f7f7f7f7f7f7fu;
     x = (x & 0x007f007f007f007fu) | (x & 0x7f007f007f007f00u) >> 1;
     x = (x & 0x00003fff00003fffu) | (x & 0x3fff00003fff0000u) >> 2;
     return (x & 0x000000000fffffffu) | (x & 0x0fffffff00000000u) >> 4;
+}
+
+/* The same up to the first byte without continuation bit; *n bytes taken. The caller has looked
+ * that there is one among the eight. */
+static inline uint64_t tbp_wire_join(uint64_t word, uint64_t ends, unsigned *n) {
+    *n = (unsigned)__builtin_ctzll(ends) / 8 + 1;
+    return tbp_wire_join_all(word & (ends ^ (ends - 1)));
 }
 
 /* 0, or TBP_E_TRUNCATED / TBP_E_VARINT; w->at then stays at the start of the value. */
@@ -99,9 +104,50 @@ static inline const uint8_t *tbp_wire_quick(const uint8_t *at, uint64_t *out) {
         *out = tbp_wire_join(word, ends, &n);
         return at + n;
     }
-#endif
+    if (at[8] < 0x80) {
+        *out = tbp_wire_join_all(word) | (uint64_t)at[8] << 56;
+        return at + 9;
+    }
+    *out = tbp_wire_join_all(word) | (uint64_t)(at[8] & 0x7f) << 56 | (uint64_t)at[9] << 63;
+    return at[9] < 0x80 ? at + 10 : NULL;
+#else
     struct tbp_wire w = {at, at + TBP_WIRE_SLACK};
     return tbp_wire_varint_slow(&w, out) == TBP_OK ? w.at : NULL;
+#endif
+}
+
+/* Only the place behind it. */
+static inline const uint8_t *tbp_wire_quick_end(const uint8_t *at) {
+    if (at[0] < 0x80)
+        return at + 1;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t word;
+    __builtin_memcpy(&word, at, 8);
+    uint64_t ends = ~word & 0x8080808080808080u;
+    if (ends)
+        return at + __builtin_ctzll(ends) / 8 + 1;
+    if (at[8] < 0x80)
+        return at + 9;
+    return at[9] < 0x80 ? at + 10 : NULL;
+#else
+    uint64_t unused;
+    return tbp_wire_quick(at, &unused);
+#endif
+}
+
+/* The value of a varint that is known to take n bytes; TBP_WIRE_SLACK can be read as above. */
+static inline uint64_t tbp_wire_sized(const uint8_t *at, size_t n) {
+    uint64_t v = at[0];
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (n == 1)
+        return v;
+    if (n <= 8) {
+        __builtin_memcpy(&v, at, 8);
+        return tbp_wire_join_all(v & UINT64_MAX >> (64 - 8 * n));
+    }
+#endif
+    tbp_wire_quick(at, &v);
+    return v;
 }
 
 /* Next field: 1 = read, 0 = end of message, negative = TBP_E_TRUNCATED, TBP_E_VARINT or

@@ -5,7 +5,7 @@
  */
 #include "convert/analyze/memory_rows.h"
 
-#include "convert/model/stats.h"
+#include "convert/model/stat_parts.h"
 
 #include <stdio.h>
 
@@ -68,73 +68,86 @@ static struct tbp_str data_type_text(int32_t n, struct tbp_arena *text) {
     return tbp_arena_cat(text, name, tbp_str_c(ref));
 }
 
-static void take_number(struct decoded *d, const struct tbp_stat *st) {
-    struct tbp_memory_snapshot *s = &d->s;
-    int64_t v = tbp_stat_i(st);
+/* What a stat is good for, and where in `decoded` it goes. */
+enum use { OF_NO_USE, NUMBER, TEXT, OTHER };
+#define AT(member) offsetof(struct decoded, s.member)
+static const struct {
+    uint8_t use, at;
+} uses[TBP_STAT_KEYS] = {
+    [TBP_STAT_BYTES_RESERVED] = {NUMBER, AT(stats.stack_bytes)},
+    [TBP_STAT_BYTES_ALLOCATED] = {NUMBER, AT(stats.heap_bytes)},
+    [TBP_STAT_BYTES_AVAILABLE] = {NUMBER, AT(stats.free_bytes)},
+    [TBP_STAT_PEAK_BYTES_IN_USE] = {NUMBER, AT(stats.peak_bytes)},
+    [TBP_STAT_REQUESTED_BYTES] = {NUMBER, AT(activity.requested_bytes)},
+    [TBP_STAT_ALLOCATION_BYTES] = {NUMBER, AT(activity.allocated_bytes)},
+    [TBP_STAT_ADDRESS] = {NUMBER, AT(activity.address)},
+    [TBP_STAT_GROUP_ID] = {NUMBER, AT(activity.step)},
+    [TBP_STAT_TF_OP] = {TEXT, AT(activity.op)},
+    [TBP_STAT_REGION_TYPE] = {TEXT, AT(activity.region)},
+    [TBP_STAT_SHAPE] = {TEXT, AT(activity.shape)},
+    [TBP_STAT_DATA_TYPE] = {OTHER, 0},
+    [TBP_STAT_FRAGMENTATION] = {OTHER, 0},
+    [TBP_STAT_INDEX_ON_HOST] = {OTHER, 0},
+    [TBP_STAT_DEVICE_ORDINAL] = {OTHER, 0},
+    [TBP_STAT_ALLOCATOR_NAME] = {OTHER, 0},
+};
+#undef AT
+
+static void put_number(struct decoded *d, enum tbp_stat_key key, int64_t v) {
+    memcpy((char *)d + uses[key].at, &v, sizeof v);
+}
+
+static void take_other(struct decoded *d, const struct tbp_stat *st) {
     switch (st->meta->key) {
-    case TBP_STAT_BYTES_RESERVED:
-        s->stats.stack_bytes = v;
-        break;
-    case TBP_STAT_BYTES_ALLOCATED:
-        s->stats.heap_bytes = v;
-        break;
-    case TBP_STAT_BYTES_AVAILABLE:
-        s->stats.free_bytes = v;
-        break;
-    case TBP_STAT_PEAK_BYTES_IN_USE:
-        s->stats.peak_bytes = v;
-        break;
-    case TBP_STAT_REQUESTED_BYTES:
-        s->activity.requested_bytes = v;
-        break;
-    case TBP_STAT_ALLOCATION_BYTES:
-        s->activity.allocated_bytes = v;
-        break;
-    case TBP_STAT_ADDRESS:
-        s->activity.address = (uint64_t)v;
-        break;
-    case TBP_STAT_GROUP_ID:
-        s->activity.step = v;
-        break;
     case TBP_STAT_DATA_TYPE:
-        d->data_type = (int32_t)(uint32_t)v;
+        d->data_type = (int32_t)(uint32_t)tbp_stat_i(st);
         d->has_data_type = true;
         break;
-    default:
+    case TBP_STAT_FRAGMENTATION:
+        d->s.stats.fragmentation = tbp_stat_d(st);
+        break;
+    case TBP_STAT_ALLOCATOR_NAME:
+        d->id = tbp_stat_s(st);
+        break;
+    default: /* a number that names the allocator */
+        d->id = (struct tbp_str){
+            d->id_text, (size_t)snprintf(d->id_text, ID_TEXT, "%lld", (long long)tbp_stat_i(st))};
         break;
     }
 }
 
 static void take(struct decoded *d, const struct tbp_stat *st) {
-    switch (st->meta->key) {
-    case TBP_STAT_INDEX_ON_HOST:
-    case TBP_STAT_DEVICE_ORDINAL:
-        d->id = (struct tbp_str){
-            d->id_text, (size_t)snprintf(d->id_text, ID_TEXT, "%lld", (long long)tbp_stat_i(st))};
+    struct tbp_str text = tbp_stat_s(st);
+    enum tbp_stat_key key = st->meta->key;
+    if (uses[key].use == NUMBER)
+        put_number(d, key, tbp_stat_i(st));
+    else if (uses[key].use == TEXT)
+        memcpy((char *)d + uses[key].at, &text, sizeof text);
+    else if (uses[key].use == OTHER)
+        take_other(d, st);
+}
+
+static inline void take_parts(struct decoded *d, const struct tbp_plane *p,
+                              const struct tbp_stat_parts *s, bool has_texts) {
+    enum tbp_stat_key key = p->stat_metas[s->meta].key;
+    struct tbp_stat st;
+    switch (uses[key].use) {
+    case NUMBER:
+        put_number(d, key, tbp_stat_parts_is_int(s) ? (int64_t)tbp_stat_parts_number(s) : 0);
         break;
-    case TBP_STAT_ALLOCATOR_NAME:
-        d->id = tbp_stat_s(st);
-        break;
-    case TBP_STAT_FRAGMENTATION:
-        d->s.stats.fragmentation = tbp_stat_d(st);
-        break;
-    case TBP_STAT_TF_OP:
-        d->s.activity.op = tbp_stat_s(st);
-        break;
-    case TBP_STAT_REGION_TYPE:
-        d->s.activity.region = tbp_stat_s(st);
-        break;
-    case TBP_STAT_SHAPE:
-        d->s.activity.shape = tbp_stat_s(st);
-        break;
-    default:
-        take_number(d, st);
+    case TEXT:
+    case OTHER:
+        if (uses[key].use == TEXT && !has_texts)
+            break;
+        tbp_stat_parts_decode(p, s, &st);
+        take(d, &st);
         break;
     }
 }
 
-/* d->id may point into d: it must stay where it is. */
-static void decode(const struct tbp_line *l, size_t i, struct decoded *d) {
+/* d->id may point into d: it must stay where it is. Without texts, op, region and shape are left
+ * out. */
+static void decode(const struct tbp_line *l, size_t i, bool has_texts, struct decoded *d) {
     *d = (struct decoded){.id = TBP_STR_NONE};
     struct tbp_memory_activity *a = &d->s.activity;
     a->op = a->region = a->shape = a->data_type = TBP_STR_NONE;
@@ -142,6 +155,13 @@ static void decode(const struct tbp_line *l, size_t i, struct decoded *d) {
     a->is_deallocation = tbp_event_kind_at(l, i) == TBP_EVENT_MEMORY_DEALLOCATION;
     d->s.time_ps = tbp_event_offset(l, i);
     struct tbp_stat_iter it = tbp_stat_iter_event(l, i);
+    while (it.has_slack && it.w.at < it.w.end) {
+        struct tbp_stat_parts parts = tbp_stat_parts_first(l->plane, it.w);
+        if (!parts.meta)
+            break; /* the rest is taken with care */
+        take_parts(d, l->plane, &parts, has_texts);
+        it.w.at = parts.end;
+    }
     for (struct tbp_stat st; tbp_stat_next(&it, &st);)
         take(d, &st);
     if (l->ev.flags[i] & TBP_EVENT_GROUPED)
@@ -151,7 +171,7 @@ static void decode(const struct tbp_line *l, size_t i, struct decoded *d) {
 void tbp_memory_row_decode(const struct tbp_memory_rows *r, const struct tbp_memory_row *row,
                            struct tbp_arena *text, struct tbp_memory_snapshot *s) {
     struct decoded d;
-    decode(&r->plane->lines[row->line], row->event, &d);
+    decode(&r->plane->lines[row->line], row->event, true, &d);
     if (d.has_data_type)
         d.s.activity.data_type = data_type_text(d.data_type, text);
     *s = d.s;
@@ -160,7 +180,7 @@ void tbp_memory_row_decode(const struct tbp_memory_rows *r, const struct tbp_mem
 int64_t tbp_memory_row_allocated_bytes(const struct tbp_memory_rows *r,
                                        const struct tbp_memory_row *row) {
     struct decoded d;
-    decode(&r->plane->lines[row->line], row->event, &d);
+    decode(&r->plane->lines[row->line], row->event, false, &d);
     return d.s.activity.allocated_bytes;
 }
 
@@ -188,9 +208,11 @@ struct allocators {
     struct tbp_strtab ids;
     struct tbp_arena *arena;
     int64_t least_peak;
+    struct tbp_str last; /* asked for, and what it was */
+    uint32_t last_number;
 };
 
-static uint32_t allocator_of(struct allocators *a, struct tbp_str id) {
+static uint32_t find_allocator(struct allocators *a, struct tbp_str id) {
     uint32_t k = tbp_strtab_get(&a->ids, id);
     if (k != TBP_MAP_NONE)
         return k;
@@ -198,6 +220,18 @@ static uint32_t allocator_of(struct allocators *a, struct tbp_str id) {
     *tbp_vec_push(&a->list) =
         (struct tbp_memory_allocator){.id = copy, .at_peak.peak_bytes = a->least_peak};
     return tbp_strtab_put(&a->ids, copy);
+}
+
+/* Neighbours are mostly of one allocator, whose name then is the same text at the same place. A
+ * text on the stack may change there. */
+static uint32_t allocator_of(struct allocators *a, struct tbp_str id, bool stays) {
+    if (!stays)
+        return find_allocator(a, id);
+    if (!a->last.p || id.p != a->last.p || id.n != a->last.n) {
+        a->last = id;
+        a->last_number = find_allocator(a, id);
+    }
+    return a->last_number;
 }
 
 static void allocators_release(struct allocators *a) {
@@ -224,8 +258,8 @@ static bool is_allocation(enum tbp_event_kind kind) {
 static void read_row(struct part *p, const struct tbp_line *l, size_t i,
                      struct tbp_memory_row *row) {
     struct decoded d;
-    decode(l, i, &d);
-    uint32_t k = allocator_of(&p->allocators, d.id);
+    decode(l, i, false, &d);
+    uint32_t k = allocator_of(&p->allocators, d.id, d.id.p != d.id_text);
     int64_t used_bytes = sum(d.s.stats.stack_bytes, d.s.stats.heap_bytes);
     add_to_summary(&p->allocators.list.at[k], &d.s, used_bytes);
     *row = (struct tbp_memory_row){
@@ -282,7 +316,7 @@ static void number_allocators(struct part *p, struct allocators *all) {
     uint32_t *number = TBP_NEW_N(&p->arena, uint32_t, p->allocators.list.n);
     for (size_t k = 0; k < p->allocators.list.n; k++) {
         const struct tbp_memory_allocator *a = &p->allocators.list.at[k];
-        number[k] = allocator_of(all, a->id);
+        number[k] = allocator_of(all, a->id, true);
         unite_summaries(&all->list.at[number[k]], a);
     }
     for (size_t i = 0; i < p->n_rows; i++)

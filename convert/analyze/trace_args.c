@@ -70,19 +70,19 @@ static bool decode_quick(const struct tbp_plane *p, struct tbp_wire w, struct tb
     switch (s.key) {
     case TBP_KEY(TBP_XSTAT_INT64, VARINT):
         out->type = TBP_STAT_INT64;
-        out->u = s.value;
+        out->u = tbp_stat_parts_number(&s);
         break;
     case TBP_KEY(TBP_XSTAT_UINT64, VARINT):
         out->type = TBP_STAT_UINT64;
-        out->u = s.value;
+        out->u = tbp_stat_parts_number(&s);
         break;
     case TBP_KEY(TBP_XSTAT_REF, VARINT):
         out->type = TBP_STAT_REF;
-        out->ref = tbp_plane_stat_meta_index(p, (int64_t)s.value);
+        out->ref = tbp_plane_stat_meta_index(p, (int64_t)tbp_stat_parts_number(&s));
         break;
     case TBP_KEY(TBP_XSTAT_DOUBLE, FIXED64):
         out->type = TBP_STAT_DOUBLE;
-        out->d = tbp_wire_double(s.value);
+        out->d = tbp_stat_parts_double(&s);
         break;
     default:
         out->type = s.key == TBP_KEY(TBP_XSTAT_STR, BYTES) ? TBP_STAT_STR : TBP_STAT_BYTES;

@@ -19,10 +19,23 @@ static struct tbp_wire body_of(const struct tbp_line *l, size_t i) {
     return tbp_wire_of(w.at, n);
 }
 
+/* The event's own fields, which every writer puts before its stats. */
+static void skip_numbers(struct tbp_wire *w) {
+    const uint8_t *at = w->at;
+    while (at < w->end && *at < 0x80 && *at >= 8 && (*at & 7) == TBP_WIRE_VARINT) {
+        at = tbp_wire_quick_end(at + 1);
+        if (!at || at > w->end)
+            return; /* damaged; whoever walks on finds it */
+        w->at = at;
+    }
+}
+
 struct tbp_stat_iter tbp_stat_iter_event(const struct tbp_line *l, size_t i) {
     struct tbp_wire w = body_of(l, i);
     bool has_slack = tbp_event_body(&l->ev, i) != TBP_NO_BODY &&
                      l->base + l->base_size - w.end >= TBP_WIRE_SLACK;
+    if (has_slack)
+        skip_numbers(&w);
     return (struct tbp_stat_iter){w, l->plane, TBP_XEVENT_STATS, has_slack};
 }
 
@@ -73,34 +86,24 @@ bool tbp_stat_next_message_slow(struct tbp_stat_iter *it, struct tbp_wire *out) 
     return false;
 }
 
+struct tbp_stat_parts tbp_stat_parts_first_slow(const struct tbp_plane *p, struct tbp_wire w) {
+    struct tbp_stat_parts s = {0};
+    uint64_t n = 0;
+    if (w.at >= w.end || *w.at != TBP_KEY(TBP_XEVENT_STATS, BYTES))
+        return s;
+    w.at = tbp_wire_quick(w.at + 1, &n);
+    if (!w.at || w.at > w.end || n > (uint64_t)(w.end - w.at) ||
+        !tbp_stat_split(p, tbp_wire_of(w.at, n), &s))
+        s.meta = 0;
+    return s;
+}
+
 static bool decode_quick(const struct tbp_plane *p, struct tbp_wire w, struct tbp_stat *out) {
     struct tbp_stat_parts s;
-    if (!tbp_stat_split(p, w, &s))
-        return false;
-    out->meta = &p->stat_metas[s.meta];
-    switch (s.key) {
-    case TBP_KEY(TBP_XSTAT_DOUBLE, FIXED64):
-        out->type = TBP_STAT_DOUBLE;
-        out->d = tbp_wire_double(s.value);
-        break;
-    case TBP_KEY(TBP_XSTAT_UINT64, VARINT):
-        out->type = TBP_STAT_UINT64;
-        out->u = s.value;
-        break;
-    case TBP_KEY(TBP_XSTAT_INT64, VARINT):
-        out->type = TBP_STAT_INT64;
-        out->i = (int64_t)s.value;
-        break;
-    case TBP_KEY(TBP_XSTAT_REF, VARINT):
-        out->type = TBP_STAT_REF;
-        out->s = p->stat_metas[tbp_plane_stat_meta_index(p, (int64_t)s.value)].name;
-        break;
-    default:
-        out->type = s.key == TBP_KEY(TBP_XSTAT_STR, BYTES) ? TBP_STAT_STR : TBP_STAT_BYTES;
-        out->s = tbp_stat_parts_text(&s);
-        break;
-    }
-    return true;
+    bool is_usual = tbp_stat_split(p, w, &s);
+    if (is_usual)
+        tbp_stat_parts_decode(p, &s, out);
+    return is_usual;
 }
 
 bool tbp_stat_next(struct tbp_stat_iter *it, struct tbp_stat *out) {

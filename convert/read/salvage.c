@@ -101,7 +101,7 @@ static void count(struct tbp_walk *walk, enum tbp_ledger_key key) {
     tbp_ledger_count(walk->ledger, key, 1, (uint64_t)(walk->w.at - walk->file));
 }
 
-int tbp_walk_next(struct tbp_walk *walk, struct tbp_wire_field *f, bool *is_cut) {
+int tbp_walk_next_slow(struct tbp_walk *walk, struct tbp_wire_field *f, bool *is_cut) {
     *is_cut = false;
     for (;;) {
         const uint8_t *start = walk->w.at;

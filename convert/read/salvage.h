@@ -37,7 +37,20 @@ struct tbp_walk {
  * set, if it may hold children of its own worth saving; else it is lost and the walk goes on with
  * the next that looks whole. A known number with another wire type ends the walk (stopped; w.at
  * there). */
-int tbp_walk_next(struct tbp_walk *walk, struct tbp_wire_field *f, bool *is_cut);
+int tbp_walk_next_slow(struct tbp_walk *walk, struct tbp_wire_field *f, bool *is_cut);
+static inline int tbp_walk_next(struct tbp_walk *walk, struct tbp_wire_field *f, bool *is_cut) {
+    const uint8_t *at = walk->w.at;
+    uint64_t n;
+    bool is_child = walk->w.end - at > TBP_WIRE_SLACK && *at == walk->shape->child_key;
+    if (!is_child || !(at = tbp_wire_quick(at + 1, &n)) || n > (uint64_t)(walk->w.end - at))
+        return tbp_walk_next_slow(walk, f, is_cut);
+    *is_cut = false;
+    f->number = walk->shape->child_key >> 3;
+    f->type = TBP_WIRE_BYTES;
+    f->bytes = tbp_wire_of(at, n);
+    walk->w.at = at + n;
+    return 1;
+}
 
 extern const struct tbp_shape tbp_shape_xspace, tbp_shape_xplane, tbp_shape_xline, tbp_shape_xevent;
 

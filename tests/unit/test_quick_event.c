@@ -113,6 +113,39 @@ Test(read, quick_event_never_reads_a_part_of_a_field) {
     tear_down(&f);
 }
 
+/* As files have it: lengths and ids of one byte, the offset first. Cut anywhere, what is left is
+ * read only if it ends between two fields. */
+Test(read, quick_event_reads_short_stats) {
+    static const char bytes[] = "\x10\x05\x08\x06"         /* offset 5, id 6 */
+                                "\x22\x04\x08\x03\x20\x07" /* group 7 */
+                                "\x22\x03\x08\x03\x2a";    /* a text without length */
+    const size_t ends[] = {0, 2, 4, 10};
+    struct fixture f;
+    size_t k = 0;
+    set_up(&f);
+    tbp_wire_put_raw(&f.out, bytes, sizeof bytes - 1);
+    for (size_t n = 0; n < sizeof bytes; n++) {
+        bool is_end = k < sizeof ends / sizeof *ends && ends[k] == n;
+        k += is_end;
+        cr_assert_eq(is_quick(&f, n), is_end, "cut to %zu bytes", n);
+        if (n == 10)
+            cr_assert(f.got.offset_ps == 5 && f.got.id == 6 && f.got.group == 7);
+    }
+    tear_down(&f);
+}
+
+Test(read, quick_event_id_stands_first_or_behind_the_offset) {
+    static const uint8_t first[32] = "\x08\x85\x01\x10\x02", behind[32] = "\x10\x82\x01\x08\x07";
+    int64_t id = 0;
+    cr_assert(tbp_quick_event_id(tbp_wire_of(first, 5), &id));
+    cr_assert_eq(id, 133);
+    cr_assert(tbp_quick_event_id(tbp_wire_of(behind, 5), &id));
+    cr_assert_eq(id, 7);
+    cr_assert_not(tbp_quick_event_id(tbp_wire_of(behind, 4), &id));
+    cr_assert_not(tbp_quick_event_id(tbp_wire_of(behind, 3), &id));
+    cr_assert_not(tbp_quick_event_id(tbp_wire_of(behind, 0), &id));
+}
+
 static void expect_careful(struct fixture *f, const char *what) {
     cr_assert_not(is_quick(f, f->out.n), "%s", what);
     tear_down(f);
