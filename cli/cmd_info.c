@@ -340,7 +340,7 @@ static void show_host(struct info *w, struct tbp_session *s, const struct tbp_ru
 
 static void show_run(struct info *w, const struct tbp_run *run) {
     struct tbp_json *j = w->json;
-    struct tbp_run_loader loader = {run, w->v->from, TBP_PLANES_ALL};
+    struct tbp_run_loader loader = {run, w->v->from, TBP_WANTED_ALL};
     struct tbp_pool *pool = tbp_pool_new(w->v->jobs);
     struct tbp_session *s = tbp_run_session(&loader, TBP_SEMANTICS_REPAIR, w->cli->arena, pool);
     if (j) {

@@ -180,8 +180,8 @@ static int run_tool(struct tbp_cli *cli, const void *values, char **args, size_t
     if (status)
         return status;
     /* losses that are to count are looked for everywhere */
-    enum tbp_planes planes = v->strict ? TBP_PLANES_ALL : tool->planes;
-    struct tbp_run_loader loader = {&run, v->from, planes};
+    enum tbp_wanted wanted = v->strict ? TBP_WANTED_ALL : tool->wanted;
+    struct tbp_run_loader loader = {&run, v->from, wanted};
     struct tbp_pool *pool = tbp_pool_new(v->jobs);
     struct tbp_session *s =
         tbp_run_session(&loader, (enum tbp_semantics)v->semantics, cli->arena, pool);

@@ -310,7 +310,7 @@ static void add_all_hosts(const struct run_state *run, struct tbp_arena *arena,
  * a plugin makes of the folder, too. */
 static void convert_folder_hosts(const struct run_state *converted, const struct tbp_run *folder,
                                  struct tbp_arena *arena, struct tbp_convert_result *result) {
-    struct tbp_run_loader loader = {folder, NULL, TBP_PLANES_ALL};
+    struct tbp_run_loader loader = {folder, NULL, TBP_WANTED_ALL};
     struct run_state run = *converted;
     run.results = NULL;
     run.run = folder;
@@ -397,7 +397,7 @@ static int convert_locked(const struct tbp_convert_job *job, struct tbp_arena *a
         tbp_sink_file_remove_stale(job->pages_folder);
     *result = (struct tbp_convert_result){.hosts = TBP_NEW_N(arena, struct tbp_convert_host, n + 1),
                                           .n_hosts = n};
-    struct tbp_run_loader loader = {job->run, job->from, TBP_PLANES_ALL};
+    struct tbp_run_loader loader = {job->run, job->from, TBP_WANTED_ALL};
     struct run_state run = {.job = job,
                             .run = job->run,
                             .session = tbp_run_session(&loader, job->semantics, arena, job->pool),

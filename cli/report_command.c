@@ -52,7 +52,7 @@ int tbp_run_report(struct tbp_cli *cli, const struct tbp_report *report,
         status = tbp_find_one_run(&run, cli, input, v->run, &has_loss, err);
     if (status)
         return status;
-    struct tbp_run_loader loader = {&run, v->from, TBP_PLANES_ALL};
+    struct tbp_run_loader loader = {&run, v->from, TBP_WANTED_ALL};
     struct tbp_pool *pool = tbp_pool_new(0);
     struct tbp_session *s = tbp_run_session(&loader, TBP_SEMANTICS_REPAIR, cli->arena, pool);
     request->host = tbp_session_n_hosts(s) == 1 ? 0 : TBP_ALL_HOSTS;

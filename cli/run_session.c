@@ -19,7 +19,12 @@ static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool 
                 struct tbp_error *err) {
     const struct tbp_run_loader *l = ctx;
     const struct tbp_run_file *f = &l->run->hosts[host];
-    int status = tbp_read_host(out, f->path, f->host, l->from, l->planes, pool, err);
+    /* the steps of a run's other hosts decide how a host is grouped, and are made of other events
+     */
+    bool is_alone = l->run->n_hosts == 1;
+    enum tbp_wanted wanted =
+        l->wanted == TBP_WANTED_MEMORY && !is_alone ? TBP_WANTED_NO_GPU : l->wanted;
+    int status = tbp_read_host(out, f->path, f->host, l->from, wanted, pool, err);
     if (status && err && strcmp(err->input, f->path) == 0)
         snprintf(err->input, sizeof err->input, "%s", f->given);
     return status;

@@ -17,7 +17,7 @@ extern const char *const tbp_dialect_choices[];
 struct tbp_run_loader {
     const struct tbp_run *run;
     const char *from;       /* --from FORMAT, or NULL */
-    enum tbp_planes planes; /* whose events are asked for */
+    enum tbp_wanted wanted; /* which events are asked for */
 };
 
 /* The session borrows loader and pool; free it with tbp_session_free. */

@@ -676,16 +676,6 @@ static void group_by_forest(struct tbp_host *h, const struct tbp_grouping_option
     release(&g);
 }
 
-static bool came_grouped(const struct tbp_host *h) {
-    for (size_t i = 0; i < h->n_planes; i++) {
-        const struct tbp_plane *p = &h->planes[i];
-        bool counts = tbp_is_host_plane(p->name) || tbp_is_device_plane(p->name);
-        if (counts && !tbp_plane_has_stat(p, TBP_STAT_GROUP_ID))
-            return false;
-    }
-    return true;
-}
-
 /* TensorFlow 1 loops outside of functions cannot be grouped. */
 static bool has_loop_ops(const struct tbp_host *h) {
     for (size_t p = 0; p < h->n_planes; p++) {
@@ -701,7 +691,7 @@ static bool has_loop_ops(const struct tbp_host *h) {
 }
 
 void tbp_group_host(struct tbp_host *h, const struct tbp_grouping_options *options) {
-    h->was_grouped = came_grouped(h);
+    h->was_grouped = tbp_host_came_grouped(h);
     if (h->was_grouped)
         return;
     for (size_t p = 0; p < h->n_planes; p++)

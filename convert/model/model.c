@@ -48,6 +48,16 @@ uint64_t tbp_host_count_events(const struct tbp_host *h) {
     return n;
 }
 
+bool tbp_host_came_grouped(const struct tbp_host *h) {
+    for (size_t i = 0; i < h->n_planes; i++) {
+        const struct tbp_plane *p = &h->planes[i];
+        bool counts = tbp_is_host_plane(p->name) || tbp_is_device_plane(p->name);
+        if (counts && !tbp_plane_has_stat(p, TBP_STAT_GROUP_ID))
+            return false;
+    }
+    return true;
+}
+
 bool tbp_host_group_name(const struct tbp_host *h, int64_t group, struct tbp_str *name) {
     size_t lo = 0, hi = h->n_groups;
     while (lo < hi) {

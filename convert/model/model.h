@@ -159,11 +159,13 @@ struct tbp_group_link {
     int64_t parent, child;
 };
 
-/* Whose events are read; planes and metadata are always all there. */
-enum tbp_planes {
-    TBP_PLANES_ALL,
-    TBP_PLANES_DEVICES, /* those of which tbp_is_device_plane */
-    TBP_PLANES_NO_GPU,  /* those of which not tbp_is_gpu_plane */
+/* Which events are read; planes and metadata are always all there. */
+enum tbp_wanted {
+    TBP_WANTED_ALL,
+    TBP_WANTED_DEVICES, /* of planes of which tbp_is_device_plane */
+    TBP_WANTED_NO_GPU,  /* of planes of which not tbp_is_gpu_plane */
+    TBP_WANTED_MEMORY,  /* the same, but of the planes of a host that came with its groups, so that
+                           nothing has to be found out about others, allocations alone */
 };
 
 struct tbp_host {
@@ -185,8 +187,8 @@ struct tbp_host {
     struct tbp_arena arena;   /* names, tables of metadata */
     struct tbp_arena columns; /* event columns */
     struct tbp_input input;
-    uint64_t size_bytes;           /* of the (inflated) input */
-    enum tbp_planes wanted_planes; /* a reader may leave the events of others unread */
+    uint64_t size_bytes;    /* of the (inflated) input */
+    enum tbp_wanted wanted; /* a reader may leave other events unread */
 };
 
 void tbp_host_init(struct tbp_host *h);
@@ -196,6 +198,8 @@ void tbp_host_release_events(struct tbp_host *h); /* columns only; every line th
 /* First plane with exactly this name, or NULL. */
 struct tbp_plane *tbp_host_plane(const struct tbp_host *h, const char *name);
 uint64_t tbp_host_count_events(const struct tbp_host *h);
+/* Told by the metadata: every plane of the host or of a device has group ids. */
+bool tbp_host_came_grouped(const struct tbp_host *h);
 /* Name of a computed group; false if there is none. */
 bool tbp_host_group_name(const struct tbp_host *h, int64_t group, struct tbp_str *name);
 

@@ -13,6 +13,7 @@
 #include "convert/read/quick_event.h"
 #include "convert/read/reader.h"
 #include "convert/read/salvage.h"
+#include "convert/read/wanted.h"
 #include "schemas/xplane_fields.h"
 
 #include <pthread.h>
@@ -21,6 +22,8 @@ struct pending_line {
     size_t plane, line; /* numbers in host->planes, plane->lines */
     struct tbp_wire w;
     size_t n_events;
+    const uint8_t *is_wanted; /* by metadata index, as tbp_wanted_metas gives it; if not NULL: */
+    TBP_VEC(uint64_t) bodies; /* of the events that are wanted, as in tbp_event_body */
     bool is_cut;
 };
 
@@ -65,7 +68,7 @@ struct counts {
     size_t lines, metas, stat_metas, stats;
 };
 
-static size_t count_line(struct reading *r, struct tbp_wire w, bool is_cut, struct tbp_line *head,
+static size_t count_line(struct reading *r, struct pending_line *pl, struct tbp_line *head,
                          struct tbp_ledger *ledger, const uint8_t **stop);
 
 /* Where the bytes of a line really end whose length says too much. */
@@ -74,7 +77,7 @@ static const uint8_t *end_of_cut_line(struct reading *r, struct tbp_wire w) {
     struct tbp_line head;
     const uint8_t *stop;
     tbp_ledger_init(&unused);
-    count_line(r, w, true, &head, &unused, &stop);
+    count_line(r, &(struct pending_line){.w = w, .is_cut = true}, &head, &unused, &stop);
     return stop;
 }
 
@@ -171,7 +174,8 @@ static void add_line(struct reading *r, struct tbp_plane *p, struct tbp_wire w, 
                            .metas = p->metas,
                            .base = w.at,
                            .base_size = (size_t)(w.end - w.at)};
-    *tbp_vec_push(&r->lines) = (struct pending_line){p->index, p->n_lines++, w, 0, is_cut};
+    *tbp_vec_push(&r->lines) =
+        (struct pending_line){.plane = p->index, .line = p->n_lines++, .w = w, .is_cut = is_cut};
 }
 
 static void add_plane_field(struct reading *r, struct tbp_plane *p, const struct tbp_wire_field *f,
@@ -253,10 +257,39 @@ static void index_space(struct reading *r) {
 }
 
 /* ---- step 2: count ---- */
-static size_t count_line(struct reading *r, struct tbp_wire w, bool is_cut, struct tbp_line *head,
+/* By the first id in it; no writer gives two. An event whose id is not found at once is read. */
+static bool is_wanted(const struct reading *r, const struct pending_line *pl,
+                      struct tbp_wire event) {
+    int64_t id;
+    bool has_slack = r->file + r->host->input.size - event.end >= TBP_WIRE_SLACK;
+    if (!has_slack || !tbp_quick_event_id(event, &id))
+        return true;
+    return pl->is_wanted[tbp_plane_meta_index(&r->host->planes[pl->plane], id)];
+}
+
+/* The length prefix that stands before content: its last byte has no continuation bit, those before
+ * it do, and the key byte in front of them has none. */
+static const uint8_t *prefix_of(const uint8_t *content, const uint8_t *line) {
+    const uint8_t *p = content - 1;
+    while (p - 1 > line && p[-1] & 0x80)
+        p--;
+    return p;
+}
+
+/* 1 if it is to be read. */
+static size_t count_event(struct reading *r, struct pending_line *pl, struct tbp_wire event) {
+    if (!pl->is_wanted)
+        return 1;
+    if (!is_wanted(r, pl, event))
+        return 0;
+    *tbp_vec_push(&pl->bodies) = (uint64_t)(prefix_of(event.at, pl->w.at) - pl->w.at);
+    return 1;
+}
+
+static size_t count_line(struct reading *r, struct pending_line *pl, struct tbp_line *head,
                          struct tbp_ledger *ledger, const uint8_t **stop) {
-    uint64_t budget = 8 * (uint64_t)(w.end - w.at) + 1024;
-    struct tbp_walk walk = walk_of(r, w, &tbp_shape_xline, is_cut);
+    uint64_t budget = 8 * (uint64_t)(pl->w.end - pl->w.at) + 1024;
+    struct tbp_walk walk = walk_of(r, pl->w, &tbp_shape_xline, pl->is_cut);
     walk.ledger = ledger;
     walk.budget = &budget;
     struct tbp_wire_field f;
@@ -265,7 +298,7 @@ static size_t count_line(struct reading *r, struct tbp_wire w, bool is_cut, stru
     while (tbp_walk_next(&walk, &f, &event_cut)) {
         switch (f.number) {
         case TBP_XLINE_EVENTS:
-            n++;
+            n += count_event(r, pl, f.bytes);
             break;
         case TBP_XLINE_ID:
             head->id = (int64_t)f.value;
@@ -322,7 +355,7 @@ static int count_job(void *ctx, size_t i, struct tbp_error *err) {
     struct tbp_ledger ledger;
     tbp_ledger_init(&ledger);
     const uint8_t *stop;
-    pl->n_events = count_line(r, pl->w, pl->is_cut, l, &ledger, &stop);
+    pl->n_events = count_line(r, pl, l, &ledger, &stop);
     l->is_derived = tbp_is_derived_line(l->id);
     check_line_text(r, l->name, &ledger);
     check_line_text(r, l->display_name, &ledger);
@@ -436,16 +469,33 @@ static void store_event(struct line_reading *lr, size_t k, const struct tbp_even
     ev->group[k] = fits ? (int32_t)row->group : TBP_GROUP_WIDE;
 }
 
-/* The length prefix that stands before content: its last byte has no continuation bit, those before
- * it do, and the key byte in front of them has none. */
-static const uint8_t *prefix_of(const uint8_t *content, const uint8_t *line) {
-    const uint8_t *p = content - 1;
-    while (p - 1 > line && p[-1] & 0x80)
-        p--;
-    return p;
+/* At place k, if it is not lost; returns how many events there are then. */
+static size_t take_event(struct line_reading *lr, size_t k, struct tbp_wire event,
+                         const uint8_t *body) {
+    struct tbp_event_values row;
+    lr->ledger.events_read++;
+    if (read_event(lr, event, &row)) {
+        store_event(lr, k, &row, body);
+        return k + 1;
+    }
+    lr->ledger.events_dropped++;
+    note(lr, TBP_LEDGER_EVENT_DROPPED, event.at);
+    return k;
 }
 
-static void read_events(struct line_reading *lr, struct pending_line *pl) {
+static size_t read_listed(struct line_reading *lr, const struct pending_line *pl) {
+    size_t k = 0;
+    for (size_t i = 0; i < pl->bodies.n; i++) {
+        struct tbp_wire w = {pl->w.at + pl->bodies.at[i], pl->w.end};
+        const uint8_t *body = w.at;
+        uint64_t n = 0;
+        if (tbp_wire_varint(&w, &n) == TBP_OK && n <= (uint64_t)(w.end - w.at))
+            k = take_event(lr, k, tbp_wire_of(w.at, n), body);
+    }
+    return k;
+}
+
+static size_t read_events(struct line_reading *lr, const struct pending_line *pl) {
     uint64_t budget = 8 * (uint64_t)(pl->w.end - pl->w.at) + 1024;
     struct tbp_ledger counted_before;
     tbp_ledger_init(&counted_before);
@@ -453,22 +503,12 @@ static void read_events(struct line_reading *lr, struct pending_line *pl) {
     walk.ledger = &counted_before;
     walk.budget = &budget;
     struct tbp_wire_field f;
-    struct tbp_event_values row;
     bool is_cut;
     size_t k = 0;
-    while (k < pl->n_events && tbp_walk_next(&walk, &f, &is_cut)) {
-        if (f.number != TBP_XLINE_EVENTS)
-            continue;
-        lr->ledger.events_read++;
-        if (read_event(lr, f.bytes, &row)) {
-            store_event(lr, k++, &row, prefix_of(f.bytes.at, lr->l->base));
-        } else {
-            lr->ledger.events_dropped++;
-            note(lr, TBP_LEDGER_EVENT_DROPPED, f.bytes.at);
-        }
-    }
-    lr->l->ev.n = k;
-    lr->ledger.events_emitted += k;
+    while (k < pl->n_events && tbp_walk_next(&walk, &f, &is_cut))
+        if (f.number == TBP_XLINE_EVENTS)
+            k = take_event(lr, k, f.bytes, prefix_of(f.bytes.at, lr->l->base));
+    return k;
 }
 
 static int read_job(void *ctx, size_t i, struct tbp_error *err) {
@@ -479,7 +519,9 @@ static int read_job(void *ctx, size_t i, struct tbp_error *err) {
         .r = r, .l = line_of(r, pl), .file_end = r->file + r->host->input.size};
     lr.base_ps = (uint64_t)lr.l->timestamp_ns * 1000u;
     tbp_ledger_init(&lr.ledger);
-    read_events(&lr, pl);
+    size_t n = pl->is_wanted ? read_listed(&lr, pl) : read_events(&lr, pl);
+    lr.l->ev.n = n;
+    lr.ledger.events_emitted += n;
     fold_ledger(r, &lr.ledger);
     drop_line(r, pl);
     return TBP_OK;
@@ -497,26 +539,19 @@ static void mark_first_of_name(struct tbp_host *h) {
     tbp_strtab_release(&names);
 }
 
-static bool is_wanted(enum tbp_planes planes, struct tbp_str name) {
-    switch (planes) {
-    case TBP_PLANES_DEVICES:
-        return tbp_is_device_plane(name);
-    case TBP_PLANES_NO_GPU:
-        return !tbp_is_gpu_plane(name);
-    case TBP_PLANES_ALL:
-        break;
-    }
-    return true;
-}
-
 /* A plane's name may stand behind its lines, so this is asked when all planes are known. */
 static void drop_unwanted_lines(struct reading *r) {
-    const struct tbp_host *h = r->host;
+    struct tbp_host *h = r->host;
+    const uint8_t **is_wanted = TBP_NEW_N(&h->arena, const uint8_t *, h->n_planes);
     size_t n = 0;
+    tbp_wanted_decide(h);
+    for (size_t i = 0; i < h->n_planes; i++)
+        is_wanted[i] = tbp_wanted_metas(&h->planes[i]);
     for (size_t i = 0; i < r->lines.n; i++) {
-        const struct tbp_plane *p = &h->planes[r->lines.at[i].plane];
-        if (is_wanted(h->wanted_planes, p->name))
-            r->lines.at[n++] = r->lines.at[i];
+        struct pending_line *pl = &r->lines.at[i];
+        pl->is_wanted = is_wanted[pl->plane];
+        if (tbp_wants_plane(&h->planes[pl->plane]))
+            r->lines.at[n++] = *pl;
     }
     r->lines.n = n;
 }
@@ -558,6 +593,8 @@ static int read_xplane(struct tbp_host *host, struct tbp_pool *pool, struct tbp_
     int status = read_all(&r, pool, err);
     pthread_mutex_destroy(&r.lock);
     tbp_vec_release(&r.planes);
+    for (size_t i = 0; i < r.lines.n; i++)
+        tbp_vec_release(&r.lines.at[i].bodies);
     tbp_vec_release(&r.lines);
     tbp_input_drop_pages(&host->input); /* few analyses look at stats, and few of them */
     if (status == TBP_OK && holds_nothing(host) && tbp_ledger_has_loss(&host->ledger)) {

@@ -47,7 +47,7 @@ const struct tbp_reader *tbp_reader_of(const struct tbp_input *in);
 /* Opens path, detects the format (or takes `from` if not NULL) and reads it into host, which it
  * initialises. On failure the host is released. */
 int tbp_read_host(struct tbp_host *host, const char *path, struct tbp_str host_name,
-                  const char *from, enum tbp_planes planes, struct tbp_pool *pool,
+                  const char *from, enum tbp_wanted wanted, struct tbp_pool *pool,
                   struct tbp_error *err);
 /* The same from bytes already in memory, which the host owns from now on, also when reading fails.
  */

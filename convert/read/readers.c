@@ -94,10 +94,10 @@ static void begin_host(struct tbp_host *host, const char *path, struct tbp_str h
 }
 
 int tbp_read_host(struct tbp_host *host, const char *path, struct tbp_str host_name,
-                  const char *from, enum tbp_planes planes, struct tbp_pool *pool,
+                  const char *from, enum tbp_wanted wanted, struct tbp_pool *pool,
                   struct tbp_error *err) {
     begin_host(host, path, host_name);
-    host->wanted_planes = planes;
+    host->wanted = wanted;
     int status = is_folder(path) ? tbp_folder_pack(&host->input, path, err)
                                  : tbp_input_open(&host->input, path, err);
     if (status == TBP_OK)

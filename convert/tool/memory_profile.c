@@ -143,6 +143,6 @@ const struct tbp_tool tbp_tool_memory_profile = {
     .scope = TBP_SCOPE_HOST,
     .file = "memory_profile.json.gz",
     .file_gzip = true,
-    .planes = TBP_PLANES_NO_GPU,
+    .wanted = TBP_WANTED_MEMORY,
     .write = write_page,
 };

@@ -267,6 +267,7 @@ const struct tbp_tool tbp_tool_tf_data_bottleneck_analysis = {
     .name = "tf_data_bottleneck_analysis",
     .help = "tf.data input pipelines, their latencies and what slows them (plugins up to 2.19.0)",
     .scope = TBP_SCOPE_HOST | TBP_SCOPE_ALL_HOSTS,
+    .wanted = TBP_WANTED_NO_GPU,
     .needs = needs,
     .write = write_page,
 };

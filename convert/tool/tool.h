@@ -48,7 +48,7 @@ struct tbp_tool {
         *file; /* what `convert` writes beside the xplane: "overview_page.json"; NULL: nothing */
     bool file_gzip;         /* written as <file>.gz content: the name above carries .gz */
     const char *pb_file;    /* legacy .pb twin, e.g. "kernel_stats.pb"; NULL: none */
-    enum tbp_planes planes; /* the answer is made of no other events */
+    enum tbp_wanted wanted; /* the answer is made of no other events */
     const struct tbp_tool_param *params; /* ends with a NULL key; NULL: takes none */
     /* Tables that the answer for all hosts is made of, NULL-terminated; NULL: it is made of events.
      */

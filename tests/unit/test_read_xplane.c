@@ -52,19 +52,19 @@ static void put_plane(struct tbp_wire_out *o, const char *name, unsigned n) {
     tbp_wire_end(o, plane);
 }
 
-static int read_planes(struct tbp_host *h, const void *p, size_t n, enum tbp_planes planes,
+static int read_planes(struct tbp_host *h, const void *p, size_t n, enum tbp_wanted wanted,
                        struct tbp_error *err) {
     char path[] = "/tmp/tbprof_xplane_XXXXXX";
     int fd = mkstemp(path);
     cr_assert_eq(write(fd, p, n), (ssize_t)n);
     close(fd);
-    int status = tbp_read_host(h, path, TBP_STR("h"), NULL, planes, NULL, err);
+    int status = tbp_read_host(h, path, TBP_STR("h"), NULL, wanted, NULL, err);
     unlink(path);
     return status;
 }
 
 static int read_bytes(struct tbp_host *h, const void *p, size_t n, struct tbp_error *err) {
-    return read_planes(h, p, n, TBP_PLANES_ALL, err);
+    return read_planes(h, p, n, TBP_WANTED_ALL, err);
 }
 
 static void assert_ledger_adds_up(const struct tbp_host *h) {
@@ -98,7 +98,7 @@ Test(read_xplane, events_of_the_host_are_left_alone_if_devices_are_asked_for) {
     struct tbp_host h;
     put_plane(&o, "/host:CPU", 3);
     put_plane(&o, "/device:GPU:0", 2);
-    cr_assert_eq(read_planes(&h, o.at, o.n, TBP_PLANES_DEVICES, NULL), TBP_OK);
+    cr_assert_eq(read_planes(&h, o.at, o.n, TBP_WANTED_DEVICES, NULL), TBP_OK);
     cr_assert_eq(h.n_planes, 2);
     cr_assert_eq(h.planes[0].n_lines, 1);
     cr_assert_eq(h.planes[0].lines[0].ev.n, 0);
@@ -116,13 +116,59 @@ Test(read_xplane, gpu_planes_alone_are_left_alone_if_asked_for) {
     put_plane(&o, "/host:CPU", 3);
     put_plane(&o, "/device:GPU:0", 2);
     put_plane(&o, "/device:TPU:0", 4);
-    cr_assert_eq(read_planes(&h, o.at, o.n, TBP_PLANES_NO_GPU, NULL), TBP_OK);
+    cr_assert_eq(read_planes(&h, o.at, o.n, TBP_WANTED_NO_GPU, NULL), TBP_OK);
     cr_assert_eq(h.n_planes, 3);
     cr_assert_eq(h.planes[0].lines[0].ev.n, 3);
     cr_assert_eq(h.planes[1].lines[0].ev.n, 0);
     cr_assert_eq(h.planes[2].lines[0].ev.n, 4);
     cr_assert_eq(h.ledger.events_read, 7);
     assert_ledger_adds_up(&h);
+    tbp_host_release(&h);
+    tbp_wire_out_release(&o);
+}
+
+/* Two allocations among four events, in a plane with group ids or without. */
+static void put_allocations(struct tbp_wire_out *o, const char *stat) {
+    size_t plane = tbp_wire_begin(o, TBP_XSPACE_PLANES);
+    tbp_wire_put_str(o, TBP_XPLANE_NAME, TBP_STR("/host:CPU"));
+    size_t line = tbp_wire_begin(o, TBP_XPLANE_LINES);
+    for (unsigned i = 0; i < 4; i++)
+        put_event(o, 1 + i % 2, i * 10000u, 1000, 1, i);
+    tbp_wire_end(o, line);
+    put_map_entry(o, TBP_XPLANE_EVENT_METADATA, 1, "work");
+    put_map_entry(o, TBP_XPLANE_EVENT_METADATA, 2, "MemoryAllocation");
+    put_map_entry(o, TBP_XPLANE_STAT_METADATA, 1, stat);
+    tbp_wire_end(o, plane);
+}
+
+Test(read_xplane, allocations_alone_are_read_if_asked_for_and_groups_are_there) {
+    struct tbp_wire_out o = {0};
+    struct tbp_host h;
+    int64_t group;
+    put_allocations(&o, "group_id");
+    cr_assert_eq(read_planes(&h, o.at, o.n, TBP_WANTED_MEMORY, NULL), TBP_OK);
+    const struct tbp_line *l = &h.planes[0].lines[0];
+    cr_assert_eq(l->ev.n, 2);
+    cr_assert(tbp_str_is(tbp_event_name(l, 0), "MemoryAllocation"));
+    cr_assert_eq(l->ev.start_ps[0], 10000);
+    cr_assert_eq(l->ev.start_ps[1], 30000);
+    struct tbp_stat st; /* found where the event lies */
+    cr_assert(tbp_event_stat(l, 1, TBP_STAT_GROUP_ID, &st));
+    cr_assert_eq(tbp_stat_i(&st), 3);
+    cr_assert(tbp_event_group(l, 1, &group));
+    cr_assert_eq(group, 3);
+    cr_assert_eq(h.ledger.events_read, 2);
+    assert_ledger_adds_up(&h);
+    tbp_host_release(&h);
+    tbp_wire_out_release(&o);
+}
+
+Test(read_xplane, all_is_read_of_a_host_that_has_to_be_grouped) {
+    struct tbp_wire_out o = {0};
+    struct tbp_host h;
+    put_allocations(&o, "step_num");
+    cr_assert_eq(read_planes(&h, o.at, o.n, TBP_WANTED_MEMORY, NULL), TBP_OK);
+    cr_assert_eq(h.planes[0].lines[0].ev.n, 4);
     tbp_host_release(&h);
     tbp_wire_out_release(&o);
 }
