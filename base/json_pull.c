@@ -11,12 +11,17 @@ static void count(struct tbp_json_pull *j, enum tbp_json_repair what, const uint
         j->first_offset[what] = (uint64_t)(at - j->start);
 }
 
-static bool is_blank(uint8_t c) {
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == 0;
-}
+enum { BLANK = 1, ENDS_WORD = 2 };
 
-static const uint8_t *skip_blank(const uint8_t *p, const uint8_t *end) {
-    while (p < end && is_blank(*p))
+static const uint8_t classes[256] = {
+    [0] = BLANK | ENDS_WORD,    [' '] = BLANK | ENDS_WORD,  ['\n'] = BLANK | ENDS_WORD,
+    ['\r'] = BLANK | ENDS_WORD, ['\t'] = BLANK | ENDS_WORD, [','] = ENDS_WORD,
+    ['}'] = ENDS_WORD,          [']'] = ENDS_WORD,          ['"'] = ENDS_WORD,
+    ['{'] = ENDS_WORD,          ['['] = ENDS_WORD,
+};
+
+static inline const uint8_t *skip_blank(const uint8_t *p, const uint8_t *end) {
+    while (p < end && classes[*p] & BLANK)
         p++;
     return p;
 }
@@ -45,7 +50,7 @@ static uint64_t special(uint64_t w) {
 }
 
 /* First byte from p on that is a quote, a backslash, a control byte or no ASCII. */
-static const uint8_t *find_special(const uint8_t *p, const uint8_t *end) {
+static inline const uint8_t *find_special(const uint8_t *p, const uint8_t *end) {
     while (end - p >= 8) {
         uint64_t w;
         memcpy(&w, p, sizeof w);
@@ -135,15 +140,15 @@ static enum tbp_json_token read_key(struct tbp_json_pull *j) {
 
 /* ---- other values ---- */
 
-static bool ends_word(uint8_t c) {
-    return c == ',' || c == '}' || c == ']' || c == '"' || c == '{' || c == '[' || is_blank(c);
+static inline const uint8_t *end_of_word(const uint8_t *p, const uint8_t *end) {
+    while (p < end && !(classes[*p] & ENDS_WORD))
+        p++;
+    return p;
 }
 
 /* A number, a literal, or a word that stands where one should. */
 static enum tbp_json_token read_word(struct tbp_json_pull *j) {
-    const uint8_t *p = j->at;
-    while (p < j->end && !ends_word(*p))
-        p++;
+    const uint8_t *p = end_of_word(j->at, j->end);
     struct tbp_str s = {(const char *)j->at, (size_t)(p - j->at)};
     uint8_t first = *j->at;
     if (p == j->at) /* a quote or bracket out of place */
@@ -271,8 +276,29 @@ static void take_comma(struct tbp_json_pull *j) {
     j->at++;
 }
 
+/* `, "key":` behind a value of an object, as nearly all members stand there. */
+static bool quick_key(struct tbp_json_pull *j) {
+    if (j->at == j->end || *j->at != ',' || !j->had_value || j->wants_value || !in_object(j))
+        return false;
+    const uint8_t *p = skip_blank(j->at + 1, j->end);
+    if (p == j->end || *p != '"')
+        return false;
+    const uint8_t *from = p + 1, *quote = find_special(from, j->end);
+    if (j->end - quote < 2 || quote[0] != '"' || quote[1] != ':')
+        return false;
+    j->offset = (uint64_t)(p - j->start);
+    j->text = (struct tbp_str){(const char *)from, (size_t)(quote - from)};
+    j->is_plain = true;
+    j->had_value = false;
+    j->wants_value = true;
+    j->at = quote + 2;
+    return true;
+}
+
 enum tbp_json_token tbp_json_pull_next(struct tbp_json_pull *j) {
     enum tbp_json_token token;
+    if (quick_key(j))
+        return TBP_JSON_KEY;
     for (;;) {
         j->at = skip_blank(j->at, j->end);
         j->offset = (uint64_t)(j->at - j->start);
@@ -305,11 +331,66 @@ enum tbp_json_token tbp_json_pull_next(struct tbp_json_pull *j) {
     }
 }
 
+/* End of a string in a list without anything unusual, or NULL. */
+static const uint8_t *quick_string(const uint8_t *p, const uint8_t *end) {
+    p = find_special(p, end);
+    if (p == end || *p != '"')
+        return NULL;
+    const uint8_t *next = skip_blank(p + 1, end);
+    if (next == end || (*next != ',' && *next != ']'))
+        return NULL;
+    return *next == ',' || may_follow_value(skip_blank(next + 1, end), end) ? next : NULL;
+}
+
+/* Behind the list of lists, numbers and plain strings that was opened before p; NULL if there is
+ * anything else in it, or anything wrong: that is left to the tokens, which count it. */
+static const uint8_t *quick_list(const uint8_t *p, const uint8_t *end, unsigned room) {
+    unsigned depth = 1;
+    bool had_value = false, wants_value = false;
+    while (depth > 0) {
+        p = skip_blank(p, end);
+        if (p == end)
+            return NULL;
+        uint8_t c = *p++;
+        if (c == ']' && !wants_value) {
+            depth--;
+            had_value = true;
+        } else if (c == ',' && had_value) {
+            had_value = false;
+            wants_value = true;
+        } else if (had_value || c == ',' || c == ']') {
+            return NULL;
+        } else if (c == '[') {
+            if (depth++ == room)
+                return NULL;
+            wants_value = false;
+        } else {
+            if (c == '"')
+                p = quick_string(p, end);
+            else
+                p = (c >= '0' && c <= '9') ? end_of_word(p, end) : NULL;
+            if (!p)
+                return NULL;
+            had_value = true;
+            wants_value = false;
+        }
+    }
+    return p;
+}
+
 void tbp_json_pull_skip(struct tbp_json_pull *j, enum tbp_json_token token) {
     if (token == TBP_JSON_KEY)
         token = tbp_json_pull_next(j);
     if (token != TBP_JSON_OBJECT && token != TBP_JSON_ARRAY)
         return;
+    const uint8_t *quick = token == TBP_JSON_ARRAY
+                               ? quick_list(j->at, j->end, TBP_JSON_MAX_DEPTH + 1 - j->depth)
+                               : NULL;
+    if (quick) {
+        j->at = quick;
+        close_container(j);
+        return;
+    }
     unsigned outside = j->depth - 1;
     while (j->depth > outside && tbp_json_pull_next(j) != TBP_JSON_END)
         ;

@@ -96,12 +96,12 @@ void tbp_wire_out_release(struct tbp_wire_out *o) {
 }
 
 void tbp_wire_put_varint(struct tbp_wire_out *o, uint64_t v) {
-    uint8_t buf[10];
-    size_t n = 0;
+    enum { LONGEST = 10 };
+    uint8_t *p = room(o, LONGEST), *from = p;
     for (; v > 127; v >>= 7)
-        buf[n++] = (uint8_t)(v | 128);
-    buf[n++] = (uint8_t)v;
-    memcpy(room(o, n), buf, n);
+        *p++ = (uint8_t)(v | 128);
+    *p++ = (uint8_t)v;
+    o->n -= LONGEST - (size_t)(p - from);
 }
 
 static void put_key(struct tbp_wire_out *o, uint32_t field, enum tbp_wire_type type) {

@@ -3,13 +3,15 @@
 """Speed and memory of tbprof against its peers, measured here and now.
 
   run.py [--tbprof PROGRAM] [--peer PROGRAM] [--official PYTHON] [--shared FOLDER] [--work FOLDER] [-n 5]
-         [--events N] [--linear] [INPUT.xplane.pb ...]
+         [--events N] [--linear] [--json PYTHON] [INPUT.xplane.pb ...]
 
 Without INPUT two real GPU profiles are scaled to N events (default 1 million; tools beside the checkout). Each figure
 is the median of n fresh processes: wall time and peak resident memory. Peers: peer_parse (libprotobuf parses the same
 bytes into an arena and does nothing else; `cmake --build BUILD --target peer_parse`), and with --official a Python
 that has xprof: the official converter, tool after tool in one process. --linear adds the table for 0.1, 1 and 10
-million events. PROGRAMs default to build/release.
+million events. Traces of PyTorch's profiler, scaled likewise (scale_kineto.py), are converted whole, against Python's json.load
+of the same file and orjson.loads of its bytes, in a PYTHON that has orjson (--json; only the call counts). PROGRAMs
+default to build/release.
 """
 import argparse
 import os
@@ -26,10 +28,27 @@ TABLES = ("overview_page,input_pipeline_analyzer,framework_op_stats,kernel_stats
           "tf_data_bottleneck_analysis")
 SOURCES = ("corpus/tfrun-full/e4040-hd-06/train/plugins/profile/2023_11_07_18_41_27/instance-2.xplane.pb",
            "corpus/xplane/tfprofiler-gpu-multiworker-w6003.xplane.pb")
+TRACES = ("corpus/kineto/hta-ns_resolution_trace-rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz",
+          "corpus/kineto/kineto-tbsample-resnet50-w0-span1.pt.trace.json.gz")
+LOAD = """
+import os, sys, time
+def clocks(): return time.monotonic(), time.process_time()
+if sys.argv[1] == "orjson.loads":
+    import orjson
+    with open(sys.argv[2], "rb") as f: data = f.read()
+    start = clocks()
+    held = orjson.loads(data)
+else:
+    import json
+    start = clocks()
+    with open(sys.argv[2], encoding="utf-8") as f: held = json.load(f)
+print(*(b - a for a, b in zip(start, clocks())), flush=True)
+os._exit(0)
+"""
 
 
 class Run:
-    """One fresh process: wall seconds, peak resident MB, peak anonymous MB (sampled)."""
+    """One fresh process: wall and processor seconds, peak resident MB, peak anonymous MB (sampled)."""
 
     def __init__(self, command):
         start = time.monotonic()
@@ -40,6 +59,7 @@ class Run:
         errors = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
         self.wall_s = time.monotonic() - start
+        self.cpu_s = usage.ru_utime + usage.ru_stime
         self.peak_mb = usage.ru_maxrss / 1024
         process.returncode = os.waitstatus_to_exitcode(status)
         sampler.join()
@@ -59,9 +79,12 @@ class Run:
             return
 
 
+FIGURES = ("wall_s", "cpu_s", "peak_mb", "anonymous_mb")
+
+
 def median(command, n):
     runs = [Run(command() if callable(command) else command) for _ in range(n)]
-    middle = {key: statistics.median(getattr(r, key) for r in runs) for key in ("wall_s", "peak_mb", "anonymous_mb")}
+    middle = {key: statistics.median(getattr(r, key) for r in runs) for key in FIGURES}
     return argparse.Namespace(**middle)
 
 
@@ -103,6 +126,47 @@ class Bench:
                              capture_output=True, text=True, check=True, env=dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3"))
         rows = [line.split("\t") for line in out.stdout.strip().split("\n")]
         return {row[0]: (float(row[1]), float(row[3])) for row in rows if len(row) == 4 and row[1] != "-"}
+
+    def scaled_trace(self, source, events):
+        path = os.path.join(self.a.work, f"{events}-{os.path.basename(source).removesuffix('.gz')}")
+        if not os.path.exists(path):
+            tool = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scale_kineto.py")
+            subprocess.run([sys.executable, tool, os.path.join(self.a.shared, source), path + ".part",
+                            "--events", str(events)], check=True, stdout=subprocess.DEVNULL)
+            os.rename(path + ".part", path)
+        return path
+
+    def load(self, path, function):
+        """Median wall and processor seconds of a call in fresh processes of Python."""
+        command = [self.a.json, "-c", LOAD, function, path]
+        runs = [subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+                for _ in range(self.a.n)]
+        wall_s, cpu_s = (statistics.median(float(r[i]) for r in runs) for i in (0, 1))
+        return argparse.Namespace(wall_s=wall_s, cpu_s=cpu_s)
+
+    def compare_trace(self, path):
+        print(f"\n{os.path.basename(path)}, {os.path.getsize(path) / 1e6:.1f} MB")
+        whole = self.convert(path)
+        say("whole convert, traces and gzip", whole.wall_s, whole.peak_mb)
+        print(f"  anonymous memory {whole.anonymous_mb:.1f} MB")
+        for function in ("orjson.loads", "json.load"):
+            try:
+                peer = self.load(path, function)
+            except subprocess.CalledProcessError:
+                print(f"  {function}: {self.a.json} does not have it (--json PYTHON)")
+                continue
+            print(f"  {function + ' / whole convert':36} wall {peer.wall_s / whole.wall_s:.2f}, processor "
+                  f"{peer.cpu_s / whole.cpu_s:.2f}  ({peer.wall_s:.3f} s)", flush=True)
+
+    def linear_trace(self, source):
+        print(f"\nlinear? {source}\n  {'events':>9} {'MB':>7} {'convert s':>9} {'ns/event':>9} {'processor ns/event':>18} "
+              f"{'peak MB':>8} {'anonymous MB':>12}")
+        for events in (100000, 1000000, 10000000):
+            path = self.scaled_trace(source, events)
+            whole = self.convert(path)
+            print(f"  {events:9} {os.path.getsize(path) / 1e6:7.1f} {whole.wall_s:9.3f} {whole.wall_s / events * 1e9:9.0f} "
+                  f"{whole.cpu_s / events * 1e9:18.0f} {whole.peak_mb:8.0f} {whole.anonymous_mb:12.1f}", flush=True)
+            os.remove(path)
 
     def compare(self, path):
         print(f"\n{os.path.basename(path)}, {os.path.getsize(path) / 1e6:.1f} MB")
@@ -150,6 +214,7 @@ def main():
     ap.add_argument("-n", type=int, default=5)
     ap.add_argument("--events", type=int, default=1000000)
     ap.add_argument("--linear", action="store_true")
+    ap.add_argument("--json", default=sys.executable, metavar="PYTHON")
     ap.add_argument("inputs", nargs="*")
     a = ap.parse_args()
     is_own = not a.work
@@ -160,8 +225,11 @@ def main():
         bench = Bench(a)
         for path in a.inputs or [bench.scaled(s, a.events) for s in SOURCES]:
             bench.compare(path)
+        for source in [] if a.inputs else TRACES:
+            bench.compare_trace(bench.scaled_trace(source, a.events))
         if a.linear:
             bench.linear(SOURCES[1])
+            bench.linear_trace(TRACES[0])
     finally:
         shutil.rmtree(bench.out, ignore_errors=True)
         if is_own:

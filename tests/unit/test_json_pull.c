@@ -147,3 +147,59 @@ Test(json_pull, ids_keep_64_bits) {
     cr_assert_eq(id, 7);
     cr_assert_not(tbp_json_id(TBP_STR("7.5"), &id));
 }
+
+/* Passing over a list is the same as reading it token by token, also where a list is damaged. */
+Test(json_pull, lists_are_passed_over_as_they_are_read) {
+    static const char *const texts[] = {
+        "[]",
+        "[1, 22,3]",
+        "[[5, 3], [], [\"a\", \"b]\"]]",
+        "[\"float\" , \"\"]",
+        "[1,]",
+        "[,1]",
+        "[1 2]",
+        "[\"a\" \"b\"]",
+        "[[1}, 2]",
+        "[\"q\"uo\"]",
+        "[\"a\"]f \"b\", 2]",
+        "[\"a\\\"]\"]",
+        "[\"a\tb\"",
+        "[nan, -1.5]",
+        "[{\"a\": [1]}, 2]",
+        "[1,[2",
+        "[[]1]",
+        "[\"\xc3\xa4\"]",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct tbp_json_pull skipped, read;
+        char text[64];
+        snprintf(text, sizeof text, "{\"k\": %s, \"z\": 1}", texts[i]);
+        tbp_json_pull_init(&skipped, text, strlen(text));
+        tbp_json_pull_init(&read, text, strlen(text));
+        for (int k = 0; k < 2; k++) {
+            tbp_json_pull_next(&skipped);
+            tbp_json_pull_next(&read);
+        }
+        tbp_json_pull_skip(&skipped, TBP_JSON_KEY);
+        tbp_json_pull_next(&read);
+        while (read.depth > 1 && tbp_json_pull_next(&read) != TBP_JSON_END)
+            ;
+        cr_assert_eq(skipped.at, read.at, "%s", text);
+        cr_assert_eq(skipped.depth, read.depth, "%s", text);
+        cr_assert_arr_eq(skipped.count, read.count, sizeof read.count, "%s", text);
+        cr_assert_eq(tbp_json_pull_next(&skipped), tbp_json_pull_next(&read), "%s", text);
+    }
+}
+
+Test(json_pull, lists_deeper_than_the_limit_are_counted) {
+    char text[2 * TBP_JSON_MAX_DEPTH + 3];
+    for (unsigned depth = TBP_JSON_MAX_DEPTH; depth <= TBP_JSON_MAX_DEPTH + 1; depth++) {
+        struct tbp_json_pull j;
+        memset(text, '[', depth);
+        memset(text + depth, ']', depth);
+        tbp_json_pull_init(&j, text, 2 * depth);
+        tbp_json_pull_skip(&j, tbp_json_pull_next(&j));
+        cr_assert_eq(j.at, j.end);
+        cr_assert_eq(j.count[TBP_JSON_DEPTH], depth > TBP_JSON_MAX_DEPTH);
+    }
+}
