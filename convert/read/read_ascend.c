@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reader of the folders that profilers for Ascend devices leave (*_ascend_pt, *_ascend_ms): the
- * tables that their analysis wrote into ASCEND_PROFILER_OUTPUT. A folder that was not analysed yet
- * holds raw records only and is refused with what to do. Cells may be "N/A", numbers may carry a
- * tab, a step or a device may be missing.
+ * tables and the timeline that their analysis wrote into ASCEND_PROFILER_OUTPUT. A folder that was
+ * not analysed yet holds raw records only and is refused with what to do. Cells may be "N/A",
+ * numbers may carry a tab, a step or a device may be missing.
  */
-#include "base/json_pull.h"
 #include "base/sort.h"
+#include "convert/read/ascend_timeline.h"
 #include "convert/read/csv_rows.h"
 #include "convert/read/folder.h"
-#include "convert/read/reader.h"
-#include "convert/read/trace_build.h"
 
 #include <stdio.h>
 
@@ -26,7 +24,8 @@ struct step_row { /* of the step trace */
 };
 
 struct ascend {
-    struct tbp_trace t;
+    struct tbp_ascend_timeline timeline;
+    struct tbp_trace *t;        /* its own */
     TBP_VEC(struct step) steps; /* of kernels: where each begins */
     struct tbp_idmap step_of;   /* number -> index */
     uint64_t devices;           /* bits */
@@ -55,8 +54,8 @@ static struct kernel_columns find_kernel_columns(const struct tbp_csv *c) {
 static void add_text(struct ascend *a, struct tbp_csv *c, int column, const char *key) {
     struct tbp_str s = tbp_csv_text(c, column);
     if (s.n && !tbp_str_is(s, "N/A"))
-        tbp_trace_stat_text(&a->t, TBP_TRACE_SHARED, tbp_trace_text(&a->t, tbp_str_c(key)),
-                            tbp_trace_text(&a->t, s));
+        tbp_trace_stat_text(a->t, TBP_TRACE_SHARED, tbp_trace_text(a->t, tbp_str_c(key)),
+                            tbp_trace_text(a->t, s));
 }
 
 static void add_launch(struct ascend *a, struct tbp_csv *c, int column) {
@@ -67,8 +66,8 @@ static void add_launch(struct ascend *a, struct tbp_csv *c, int column) {
     int n = snprintf(text, sizeof text,
                      "regs:0 static_shared:0 dynamic_shared:0 grid:%lld,1,1 block:1,1,1 occ_pct:0",
                      (long long)blocks);
-    tbp_trace_stat_text(&a->t, TBP_TRACE_SHARED, tbp_trace_text(&a->t, TBP_STR("kernel_details")),
-                        tbp_trace_text(&a->t, (struct tbp_str){text, (size_t)n}));
+    tbp_trace_stat_text(a->t, TBP_TRACE_SHARED, tbp_trace_text(a->t, TBP_STR("kernel_details")),
+                        tbp_trace_text(a->t, (struct tbp_str){text, (size_t)n}));
 }
 
 static void note_step(struct ascend *a, int64_t number, int64_t start_ns) {
@@ -83,7 +82,7 @@ static void note_step(struct ascend *a, int64_t number, int64_t start_ns) {
 }
 
 static void drop_row(struct ascend *a, const struct tbp_csv *c) {
-    struct tbp_ledger *l = &a->t.host->ledger;
+    struct tbp_ledger *l = &a->t->host->ledger;
     l->events_read++;
     l->events_dropped++;
     tbp_ledger_count(l, TBP_LEDGER_SHORT_ROW, 1, c->offset);
@@ -97,7 +96,7 @@ static int64_t device_of(struct tbp_csv *c, int column) {
 
 static void add_kernel(struct ascend *a, struct tbp_csv *c, const struct kernel_columns *at) {
     enum { DEVICE_BITS = 64 };
-    struct tbp_trace *t = &a->t;
+    struct tbp_trace *t = a->t;
     struct tbp_trace_event e = {.flags = TBP_TRACE_DEVICE};
     int64_t device, stream, step;
     double wait;
@@ -111,8 +110,10 @@ static void add_kernel(struct ascend *a, struct tbp_csv *c, const struct kernel_
         stream = 0;
     a->devices |= device < DEVICE_BITS ? (uint64_t)1 << device : 0;
     e.track = tbp_trace_stream(t, (uint32_t)device, stream);
+    e.link = tbp_ascend_op_of_kernel(&a->timeline, e.start_ns);
     e.name = tbp_trace_text(t, tbp_csv_text(c, at->name));
-    tbp_trace_stat_op(t, e.name, tbp_trace_text(t, tbp_csv_text(c, at->type)));
+    if (e.link == 0) /* else it is that of the host */
+        tbp_trace_stat_op(t, e.name, tbp_trace_text(t, tbp_csv_text(c, at->type)));
     add_launch(a, c, at->blocks);
     add_text(a, c, at->core, "accelerator_core");
     add_text(a, c, at->shapes, "input_shapes");
@@ -122,6 +123,7 @@ static void add_kernel(struct ascend *a, struct tbp_csv *c, const struct kernel_
         tbp_trace_stat_i64(t, TBP_TRACE_OWN, tbp_trace_text(t, TBP_STR("step_id")), step);
         note_step(a, step, e.start_ns);
     }
+    a->timeline.has_kernels = true;
     tbp_trace_add(t, &e);
 }
 
@@ -141,14 +143,14 @@ static void add_figures(struct ascend *a, struct tbp_csv *c) {
     for (size_t i = 0; i < c->heading.n; i++) {
         double v;
         if (tbp_str_to_double(tbp_csv_text(c, (int)i), &v) && c->heading.at[i].n)
-            tbp_trace_stat_double(&a->t, TBP_TRACE_OWN, tbp_trace_text(&a->t, c->heading.at[i]), v);
+            tbp_trace_stat_double(a->t, TBP_TRACE_OWN, tbp_trace_text(a->t, c->heading.at[i]), v);
     }
 }
 
 /* The same on the device, whose steps then last as long as this says. */
 static void add_on_device(struct ascend *a, struct tbp_csv *c, int column,
                           struct tbp_trace_event e) {
-    struct tbp_trace *t = &a->t;
+    struct tbp_trace *t = a->t;
     int64_t device = device_of(c, column);
     char name[32];
     snprintf(name, sizeof name, "/device:GPU:%u", (unsigned)device);
@@ -160,7 +162,8 @@ struct step_columns {
     int number, device, parts[3];
 };
 
-/* A step lasts what is computed, what of its communication nothing hides, and what is free. */
+/* On a device a step lasts what is computed, what of its communication nothing hides, and what is
+ * free. */
 static bool read_step(struct tbp_csv *c, const struct step_columns *at, struct step_row *row) {
     uint64_t ps;
     *row = (struct step_row){.device = device_of(c, at->device)};
@@ -184,9 +187,9 @@ static int by_device_and_number(const void *a, const void *b, void *ctx) {
  * wherever their rows stand. */
 static void place_steps(struct ascend *a, struct step_row *rows, size_t n) {
     TBP_VEC(uint32_t) order = {0};
-    int64_t first_ns = a->t.rows.n ? INT64_MAX : 0, next_ns = 0;
-    for (size_t i = 0; i < a->t.rows.n; i++)
-        first_ns = a->t.rows.at[i].start_ns < first_ns ? a->t.rows.at[i].start_ns : first_ns;
+    int64_t first_ns = a->t->rows.n ? INT64_MAX : 0, next_ns = 0;
+    for (size_t i = 0; i < a->t->rows.n; i++)
+        first_ns = a->t->rows.at[i].start_ns < first_ns ? a->t->rows.at[i].start_ns : first_ns;
     tbp_vec_reserve(&order, n);
     for (uint32_t i = 0; i < n; i++)
         *tbp_vec_push(&order) = i;
@@ -205,15 +208,17 @@ static void place_steps(struct ascend *a, struct step_row *rows, size_t n) {
 
 static void add_step(struct ascend *a, struct tbp_csv *c, const struct step_columns *at,
                      const struct step_row *row) {
-    struct tbp_trace_event e = {.flags = TBP_TRACE_STEP,
-                                .start_ns = row->start_ns,
+    struct tbp_trace_event e = {.start_ns = row->start_ns,
                                 .dur_ps = row->dur_ps,
-                                .link = (uint64_t)row->number,
-                                .name = tbp_trace_text(&a->t, TBP_STR("step")),
-                                .track = tbp_trace_thread(&a->t, 0, 1)};
-    tbp_trace_track_name(&a->t, e.track, TBP_STR("Step trace"));
+                                .name = tbp_trace_text(a->t, TBP_STR("step")),
+                                .track = tbp_trace_thread(a->t, 0, 1)};
+    tbp_trace_track_name(a->t, e.track, TBP_STR("Step trace"));
+    if (tbp_idmap_get(&a->timeline.steps, (uint64_t)row->number) == TBP_MAP_NONE) {
+        e.flags = TBP_TRACE_STEP; /* otherwise the host knows better where it began */
+        e.link = (uint64_t)row->number;
+    }
     add_figures(a, c);
-    tbp_trace_add(&a->t, &e);
+    tbp_trace_add(a->t, &e);
     add_on_device(a, c, at->device, e);
 }
 
@@ -258,7 +263,7 @@ static int64_t bytes_of(struct tbp_csv *c, int column, double unit, int64_t othe
 static void add_memory(struct ascend *a, struct tbp_csv *c, const struct memory_columns *at,
                        int sign) {
     const double kib = 1024, mib = 1024 * 1024;
-    struct tbp_trace *t = &a->t;
+    struct tbp_trace *t = a->t;
     struct tbp_trace_memory_event m = {.track = tbp_trace_thread(t, 0, 2)};
     if (!tbp_csv_time(c, at->time, 3, &m.start_ns, &m.start_ps))
         return; /* never freed within the profile */
@@ -287,7 +292,43 @@ static void read_memory(struct ascend *a, struct tbp_str bytes) {
     tbp_csv_release(&c);
 }
 
+/* What each part of the software holds, over time, as counters. */
+static void read_components(struct ascend *a, struct tbp_str bytes) {
+    struct tbp_csv c;
+    tbp_csv_init(&c, bytes);
+    int time = tbp_csv_column(&c, "Timestamp(us)"), who = tbp_csv_column(&c, "Component");
+    while (tbp_csv_next(&c)) {
+        char name[80];
+        struct tbp_trace_event e = {.track = tbp_trace_counters(a->t)};
+        struct tbp_str component = tbp_csv_text(&c, who);
+        if (!tbp_csv_time(&c, time, 3, &e.start_ns, &e.start_ps) || component.n == 0) {
+            drop_row(a, &c);
+            continue;
+        }
+        int n = snprintf(name, sizeof name, "memory of %.*s",
+                         (int)(component.n < 60 ? component.n : 60), component.p);
+        e.name = tbp_trace_text(a->t, (struct tbp_str){name, (size_t)n});
+        for (size_t i = 0; i < c.heading.n; i++) {
+            double v;
+            if (tbp_str_starts(c.heading.at[i], "Total ") &&
+                tbp_str_to_double(tbp_csv_text(&c, (int)i), &v))
+                tbp_trace_stat_double(a->t, TBP_TRACE_OWN, tbp_trace_text(a->t, c.heading.at[i]),
+                                      v);
+        }
+        tbp_trace_add(a->t, &e);
+    }
+    tbp_csv_release(&c);
+}
+
 /* ---- the folder ---- */
+
+static void read_links(struct ascend *a, struct tbp_str json) {
+    tbp_ascend_timeline_links(&a->timeline, json);
+}
+
+static void read_events(struct ascend *a, struct tbp_str json) {
+    tbp_ascend_timeline_events(&a->timeline, json);
+}
 
 static void read_rank(struct ascend *a, struct tbp_str json) {
     struct tbp_json_pull j;
@@ -299,7 +340,7 @@ static void read_rank(struct ascend *a, struct tbp_str json) {
         if (!tbp_str_is(j.text, "rank_id"))
             tbp_json_pull_skip(&j, TBP_JSON_KEY);
         else if (tbp_json_pull_next(&j) == TBP_JSON_NUMBER && tbp_json_id(j.text, &rank))
-            tbp_trace_plane_u64(&a->t, 0, "distributed_rank", (uint64_t)rank);
+            tbp_trace_plane_u64(a->t, 0, "distributed_rank", (uint64_t)rank);
     }
 }
 
@@ -325,9 +366,9 @@ static void describe_devices(struct ascend *a) {
         snprintf(name, sizeof name, "/device:GPU:%u", i);
         if (!(a->devices >> i & 1))
             continue;
-        uint32_t plane = tbp_trace_plane(&a->t, tbp_str_c(name));
-        tbp_trace_plane_text(&a->t, plane, "device_vendor", TBP_STR("Huawei"));
-        tbp_trace_plane_text(&a->t, plane, "gpu_device_name", TBP_STR("Ascend"));
+        uint32_t plane = tbp_trace_plane(a->t, tbp_str_c(name));
+        tbp_trace_plane_text(a->t, plane, "device_vendor", TBP_STR("Huawei"));
+        tbp_trace_plane_text(a->t, plane, "gpu_device_name", TBP_STR("Ascend"));
     }
 }
 
@@ -339,15 +380,19 @@ static int read_ascend(struct tbp_host *host, struct tbp_pool *pool, struct tbp_
                         "'%.*s' holds raw data only, not analysed yet: run the vendor's analysis "
                         "(torch_npu.profiler.profiler.analyse), then convert the folder again",
                         (int)(host->path.n < 100 ? host->path.n : 100), host->path.p);
-    tbp_trace_init(&a.t, host);
+    tbp_ascend_timeline_begin(&a.timeline, host);
+    a.t = &a.timeline.jt.trace;
+    each_file(&a, host, OUTPUT "trace_view.json", read_links);
     each_file(&a, host, OUTPUT "kernel_details.csv", read_kernels);
     each_file(&a, host, OUTPUT "step_trace_time.csv", read_steps);
     each_file(&a, host, OUTPUT "operator_memory.csv", read_memory);
+    each_file(&a, host, OUTPUT "memory_record.csv", read_components);
+    each_file(&a, host, OUTPUT "trace_view.json", read_events);
     each_file(&a, host, "profiler_info.json", read_rank);
     describe_devices(&a);
-    tbp_trace_find_wall_clock(&a.t);
-    tbp_trace_finish(&a.t);
-    tbp_trace_release(&a.t);
+    tbp_trace_find_wall_clock(a.t);
+    tbp_trace_finish(a.t);
+    tbp_ascend_timeline_end(&a.timeline);
     tbp_vec_release(&a.steps);
     tbp_idmap_release(&a.step_of);
     return TBP_OK;

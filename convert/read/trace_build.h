@@ -16,7 +16,7 @@
  * quarantined. What the parts mean:
  *
  * - An op (TBP_TRACE_OP) is shown in the op tables; a launch carries the correlation id of the
- *   device events it starts in `link`, a device event that of its launch.
+ *   device events it starts in `link`, a device event that of its launch. An op may be its launch.
  * - A step mark carries its number in `link`. TBP_TRACE_BEGIN and TBP_TRACE_END are paired by a
  *   stack per track; they need no duration.
  * - Shared stats (TBP_TRACE_SHARED) are few and repeat: kept once. Own stats are of one event.

@@ -105,9 +105,9 @@ static void walk_ops(struct op_walk *w) {
             w->open.n--;
         if (row->flags & TBP_TRACE_OP)
             *tbp_vec_push(&w->open) = (uint32_t)i;
-        else if (row->flags & TBP_TRACE_LAUNCH)
+        if (row->flags & TBP_TRACE_LAUNCH)
             note_launch(w, row);
-        else if (w->open.n)
+        else if (row->flags & TBP_TRACE_MEMORY && w->open.n)
             row->dur_ps = t->rows.at[w->open.at[w->open.n - 1]].name;
     }
 }

@@ -56,8 +56,30 @@ def mindspore():
 
 
 def ascend():
-    """Rank 5: one step of 400 us with two kernels on device 2, 1 KiB that is freed."""
+    """Rank 5: one step of 400 us with two kernels on device 2, 1 KiB that is freed. The timeline has the first kernel
+    too, the op of 80 us that started it with an arrow to it, one that started none, a call, a row that was drawn."""
+    at = 1700000000000000
+
+    def x(name, pid, tid, us, dur, **more):
+        return dict({"ph": "X", "name": name, "pid": pid, "tid": tid, "ts": f"{at + us}.000", "dur": dur}, **more)
+
+    def arrow(ph, pid, tid, ts):
+        return {"ph": ph, "bp": "e", "name": "torch_to_npu", "id": at * 1000 + 500, "pid": pid, "tid": tid, "ts": ts,
+                "cat": "async_npu"}
+
+    names = [{"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}}
+             for pid, name in ((900, "Python"), (901, "CANN"), (902, "Ascend Hardware"), (903, "Communication"))]
+    names.append({"ph": "M", "name": "thread_name", "pid": 903, "tid": 3, "args": {"name": "Group 0"}})
+    timeline = [arrow("f", 902, 5, f"{at}.500"), x("aten::mul", 900, 70, -95, 20.5, cat="cpu_op"),
+                x("aten::add", 900, 70, -60, 80, cat="cpu_op", args={"Input Dims": "4,4;4,4"}),
+                arrow("s", 900, 70, f"{at - 60}.000"), x("ProfilerStep#7", 900, 70, -100, 450, cat="cpu_op"),
+                x("launch", 901, 70, -20, 5), x("add, fused", 902, 5, 0, 100.25), x("hcom", 903, 3, 200, 50.5),
+                {"ph": "C", "name": "AI Core Freq", "pid": 904, "tid": 0, "ts": f"{at}.000", "args": {"MHz": 1800}}]
     return {
+        "ASCEND_PROFILER_OUTPUT/trace_view.json": json.dumps(timeline + names),
+        "ASCEND_PROFILER_OUTPUT/memory_record.csv":
+            "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB),Total Active(MB),Stream Ptr,Device Type\n"
+            f"PTA,{at + 20}.000,3.5,8,3.5,1,NPU:2\nAPP,{at + 30}.000,,64,,,NPU:2\nPTA,,1,1,1,1,NPU:2\n",
         "profiler_info.json": '{"rank_id": 5}',
         "ASCEND_PROFILER_OUTPUT/kernel_details.csv":
             "Step Id,Device_id,Model ID,Task ID,Stream ID,Name,Type,Accelerator Core,Start Time(us),Duration(us),"

@@ -180,17 +180,34 @@ class MindSpore(Import):
 
 
 class Ascend(Import):
-    def test_tables_of_an_analysed_folder(self):
+    def test_tables_and_timeline_of_an_analysed_folder(self):
         path = self.fixture("host0_1_ascend_pt")
-        self.events_of(path, 3 + 2 + 2, 6, short_row=1)
-        self.assertEqual(ops(path, "Device"), {"add__fused": (1, 100250), "hcom_allReduce_1": (1, 50500)})
-        mark = next(e for e in events(path) if e[2] == "step 7" and e[0] == "/host:CPU")
-        self.assertEqual(mark[3:5], (0, 400000))
+        # tables: 2 kernels + 1 step on host and device + 2 times memory + 2 components; timeline: 5 rows + 1 counter
+        self.events_of(path, 3 + 2 + 2 + 3 + 14, 2 + 2 + 2 + 2 + 6, short_row=2)
+        listed = {e[2]: e for e in events(path)}
         self.assertEqual([s["stepTimeMs"] for s in steps(path)], [0.4])
-        self.assertEqual(mark[5]["Communication(Not Overlapped)"], "50.5")
+        self.assertEqual(next(e for e in events(path) if e[2] == "ProfilerStep#7 7" and e[0] == "/host:CPU")[3:5], (0, 450000))
+        self.assertEqual(listed["step"][3:5], (100500, 400000))
+        self.assertEqual(next(e for e in events(path) if e[1] == "Step trace")[5]["Communication(Not Overlapped)"], "50.5")
+        self.assertEqual(listed["launch"][1], "CANN 70")
+        self.assertEqual(listed["hcom"][:2], ("/host:CPU", "Communication: Group 0"))
         self.assertEqual(memory_of(path, "NPU:2")[0], 3 << 20)
         self.device_time_is_that_of_the_ops(path)
         self.becomes_a_run(path)
+
+    def test_kernels_of_ascend_have_the_op_that_an_arrow_tells(self):
+        path = self.fixture("host0_1_ascend_pt")
+        self.assertEqual(ops(path), {"aten/add": (1, 80000), "aten/mul": (1, 20500)})
+        self.assertEqual(ops(path, "Device"), {"aten/add": (1, 100250), "hcom_allReduce_1": (1, 50500)})
+        self.assertEqual({r["kernel_name"]: r["op_name"] for r in rows(answer("kernel_stats", path))},
+                         {"add, fused": "aten/add", "hcom_allReduce_1": "hcom_allReduce_1"})
+
+    def test_tables_of_ascend_without_a_timeline(self):
+        path = self.fixture("host0_1_ascend_pt")
+        os.remove(os.path.join(path, "ASCEND_PROFILER_OUTPUT", "trace_view.json"))
+        self.assertEqual(ops(path, "Device"), {"add__fused": (1, 100250), "hcom_allReduce_1": (1, 50500)})
+        mark = next(e for e in events(path) if e[2] == "step 7" and e[0] == "/host:CPU")
+        self.assertEqual(mark[3:5], (0, 400000))
 
     def test_raw_folder_is_refused_with_what_to_do(self):
         os.makedirs(self.path("host0_2_ascend_pt", "FRAMEWORK"))
