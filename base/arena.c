@@ -25,7 +25,7 @@
 #define RED_ZONE                          0
 #endif
 
-enum { BLOCK_FIRST = 4096, BLOCK_LARGEST = 1 << 20, ALIGN = 16 };
+enum { BLOCK_FIRST = 1024, BLOCK_LARGEST = 1 << 20, ALIGN = 16 };
 
 struct tbp_arena_block {
     struct tbp_arena_block *next;

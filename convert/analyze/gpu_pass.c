@@ -62,6 +62,7 @@ struct line_pass {
     struct tbp_arena arena;
     struct tbp_strtab texts, signatures;
     struct recent_text *recent;
+    size_t n_recent;            /* fewer on lines of few events */
     TBP_VEC(struct cell) cells; /* by signature number */
     struct tbp_op_builder ops;
     struct run run;
@@ -124,7 +125,7 @@ static void set_route(struct line_pass *p, struct cell *c, const struct tbp_gpu_
 
 static uint32_t number_of(struct line_pass *p, struct tbp_str s) {
     uintptr_t address = (uintptr_t)s.p;
-    struct recent_text *r = &p->recent[(address ^ address >> 8) % RECENT_TEXTS];
+    struct recent_text *r = &p->recent[(address ^ address >> 8) % p->n_recent];
     if (r->s.p != s.p || r->s.n != s.n) {
         r->s = s;
         r->number = tbp_strtab_put(&p->texts, s);
@@ -390,7 +391,9 @@ static void add_plane_lines(struct host_pass *h, const struct plane_facts *facts
         *p = (struct line_pass){.facts = facts, .line = &plane->lines[i], .first_ps = INT64_MAX};
         p->run.name = TBP_STR_NONE;
         tbp_arena_init(&p->arena);
-        p->recent = TBP_NEW_N(&p->arena, struct recent_text, RECENT_TEXTS);
+        for (p->n_recent = 1; p->n_recent < RECENT_TEXTS && p->n_recent < p->line->ev.n;)
+            p->n_recent *= 2;
+        p->recent = TBP_NEW_N(&p->arena, struct recent_text, p->n_recent);
     }
 }
 

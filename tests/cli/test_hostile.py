@@ -124,6 +124,14 @@ class Hostile(Case):
         self.assertIn(f"track_cap {40000 - 32768}", text)
         self.assertEqual(ledger(self.path("t.json"))["ledger"]["events"]["emitted"], 32768)
 
+    def test_a_stream_for_each_kernel(self):
+        with open(self.path("t.json"), "w") as f:
+            f.write('{"schemaVersion":1,"traceEvents":[' + ",\n".join(
+                f'{{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":{i},"ts":{i},"dur":1}}' for i in range(33000)) + "]}")
+        code, text = self.ends(self.path("t.json"))
+        self.assertEqual(code, 0, text)
+        self.assertIn(f"track_cap {33000 - 32768}", text)
+
 
 if __name__ == "__main__":
     unittest.main()
