@@ -21,7 +21,7 @@ static const char *const for_choices[] = {"newest", "legacy", "all", NULL};
 
 struct convert_values {
     struct tbp_common common;
-    const char *output, *run, *host, *from;
+    const char *output, *run, *host, *from, *steps;
     unsigned semantics, for_whom;
     struct tbp_opt_list tools;
     uint32_t jobs;
@@ -46,6 +46,7 @@ static const struct tbp_opt convert_options[] = {
      "whose numbers: the official plugin's with named repairs, without them, or those of "
      "TensorFlow 2.4-2.8",
      tbp_semantics_choices},
+    TBP_STEPS_OPTION(AT(steps)),
     {"from", 0, TBP_OPT_TEXT, AT(from), "FORMAT", "format of the input instead of detecting it",
      NULL},
     {"jobs", 'j', TBP_OPT_THREADS, AT(jobs), "N", "threads, at most 256; 0: one per processor",
@@ -65,6 +66,8 @@ static const char *const convert_examples[] = {
     "the folder of another profiler",
     "tbprof convert a.xplane.pb b.xplane.pb --run both --for all",
     "two hosts of one run, for old and new plugins",
+    "tbprof convert decode.sqlite -o logdir --steps 'name=decode_step*'",
+    "each range of that name is a step, whatever the profile marks",
     NULL,
 };
 
@@ -72,6 +75,7 @@ struct convert {
     struct tbp_cli *cli;
     const struct convert_values *v;
     struct tbp_runs runs;
+    struct tbp_step_source steps;
     bool *is_tool_wanted;
     struct tbp_pool *pool;
     struct tbp_progress progress;
@@ -494,6 +498,7 @@ static int convert_one(struct convert *c, const struct tbp_run *run, struct tbp_
     struct tbp_convert_job job = {.cli = c->cli,
                                   .run = run,
                                   .semantics = (enum tbp_semantics)c->v->semantics,
+                                  .steps = c->steps,
                                   .from = c->v->from,
                                   .is_tool_wanted = c->is_tool_wanted,
                                   .pool = c->pool,
@@ -585,6 +590,8 @@ static int run_convert(struct tbp_cli *cli, const void *values, char **args, siz
         status = tbp_fail(err, TBP_E_OPTION, "'output' needs the name of a folder, not ''");
     if (!status)
         status = tbp_check_format(c.v->from, err);
+    if (!status)
+        status = tbp_step_source_parse(&c.steps, c.v->steps, err);
     if (!status)
         status = tbp_find_all_runs(&c.runs, cli->arena, args, n_args, err);
     if (!status)

@@ -17,7 +17,7 @@
 
 struct info_values {
     struct tbp_common common;
-    const char *from;
+    const char *from, *steps;
     uint32_t jobs;
 };
 
@@ -25,6 +25,7 @@ struct info_values {
 static const struct tbp_opt info_options[] = {
     {"from", 0, TBP_OPT_TEXT, AT(from), "FORMAT", "format of the input instead of detecting it",
      NULL},
+    TBP_STEPS_OPTION(AT(steps)),
     {"jobs", 'j', TBP_OPT_THREADS, AT(jobs), "N", "threads, at most 256; 0: one per processor",
      NULL},
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
@@ -301,6 +302,7 @@ static int tell_host(struct tbp_session *s, const struct tbp_run *run, uint32_t 
 struct info {
     struct tbp_cli *cli;
     const struct info_values *v;
+    struct tbp_step_source steps;
     struct tbp_runs runs;
     struct tbp_json *json; /* NULL without --json */
     int worst;             /* the status of the highest exit code */
@@ -340,7 +342,7 @@ static void show_host(struct info *w, struct tbp_session *s, const struct tbp_ru
 
 static void show_run(struct info *w, const struct tbp_run *run) {
     struct tbp_json *j = w->json;
-    struct tbp_run_loader loader = {run, w->v->from, TBP_WANTED_ALL};
+    struct tbp_run_loader loader = {run, w->v->from, TBP_WANTED_ALL, w->steps};
     struct tbp_pool *pool = tbp_pool_new(w->v->jobs);
     struct tbp_session *s = tbp_run_session(&loader, TBP_SEMANTICS_REPAIR, w->cli->arena, pool);
     if (j) {
@@ -387,6 +389,8 @@ static int run_info(struct tbp_cli *cli, const void *values, char **args, size_t
     struct info w = {.cli = cli, .v = values};
     struct tbp_sink_fd out;
     int status = tbp_check_format(w.v->from, err);
+    if (!status)
+        status = tbp_step_source_parse(&w.steps, w.v->steps, err);
     if (status)
         return status;
     if (w.v->common.json) {

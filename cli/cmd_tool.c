@@ -15,7 +15,7 @@ enum { MAX_NAMES = 16 }; /* of hosts, in a message */
 
 struct tool_values {
     struct tbp_common common;
-    const char *host, *run, *from;
+    const char *host, *run, *from, *steps;
     unsigned semantics, dialect;
     uint32_t jobs;
     struct tbp_opt_list params;
@@ -33,6 +33,7 @@ static const struct tbp_opt tool_options[] = {
      tbp_semantics_choices},
     {"dialect", 0, TBP_OPT_CHOICE, AT(dialect), NULL,
      "answer as the newest plugin or as 2.19.0 and older", tbp_dialect_choices},
+    TBP_STEPS_OPTION(AT(steps)),
     {"param", 'O', TBP_OPT_LIST, AT(params), "KEY=VALUE",
      "a query parameter of the page, as start_time_ms of trace_viewer@; may be repeated", NULL},
     {"from", 0, TBP_OPT_TEXT, AT(from), "FORMAT", "format of the input instead of detecting it",
@@ -168,6 +169,7 @@ static int run_tool(struct tbp_cli *cli, const void *values, char **args, size_t
     const struct tbp_tool *tool;
     struct tbp_run run;
     struct tbp_request request = {.dialect = (enum tbp_dialect)v->dialect};
+    struct tbp_step_source steps;
     bool has_loss = false;
     (void)n_args;
     int status = find_tool(&tool, args[0], err);
@@ -176,12 +178,15 @@ static int run_tool(struct tbp_cli *cli, const void *values, char **args, size_t
     if (!status)
         status = tbp_check_format(v->from, err);
     if (!status)
+        status = tbp_step_source_parse(&steps, v->steps, err);
+    if (!status)
         status = tbp_find_one_run(&run, cli, args[1], v->run, &has_loss, err);
     if (status)
         return status;
-    /* losses that are to count are looked for everywhere */
-    enum tbp_wanted wanted = v->strict ? TBP_WANTED_ALL : tool->wanted;
-    struct tbp_run_loader loader = {&run, v->from, wanted};
+    /* losses that are to count, and steps, are looked for everywhere */
+    bool wants_all = v->strict || steps.kind != TBP_STEPS_AUTO;
+    struct tbp_run_loader loader = {&run, v->from, wants_all ? TBP_WANTED_ALL : tool->wanted,
+                                    steps};
     struct tbp_pool *pool = tbp_pool_new(v->jobs);
     struct tbp_session *s =
         tbp_run_session(&loader, (enum tbp_semantics)v->semantics, cli->arena, pool);

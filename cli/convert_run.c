@@ -112,13 +112,22 @@ static uint32_t sum_of(const struct tbp_input *in) {
     return crc32;
 }
 
-static struct tbp_receipt_facts facts_of(const struct run_state *run, const struct tbp_host *host,
+/* The reading that outputs depend on: the semantics, and steps that were given. */
+static struct tbp_str reading_of(const struct tbp_convert_job *job, struct tbp_arena *arena) {
+    struct tbp_str semantics = tbp_str_c(tbp_semantics_choices[job->semantics]);
+    if (job->steps.kind == TBP_STEPS_AUTO)
+        return semantics;
+    return tbp_arena_cat(arena, tbp_arena_cat(arena, semantics, TBP_STR(" steps ")),
+                         job->steps.text);
+}
+
+static struct tbp_receipt_facts facts_of(const struct run_state *run, struct tbp_host *host,
                                          const struct tbp_run_file *file) {
     return (struct tbp_receipt_facts){
         .version = TBP_STR(TBP_VERSION),
         .input = tbp_str_c(file->label),
         .format = tbp_str_c(tbp_host_format(host)),
-        .semantics = tbp_str_c(tbp_semantics_choices[run->job->semantics]),
+        .semantics = reading_of(run->job, &host->arena),
         .input_bytes = host->input.size,
         .input_crc32 = sum_of(&host->input),
     };
@@ -248,8 +257,7 @@ static int host_job(void *ctx, size_t i, struct tbp_error *err) {
 /* What the pages of all hosts are made of: the sums of the hosts' bytes, summed. */
 static struct tbp_receipt_facts facts_of_all(const struct run_state *run, struct tbp_arena *arena) {
     struct tbp_receipt_facts facts = {.version = TBP_STR(TBP_VERSION),
-                                      .semantics =
-                                          tbp_str_c(tbp_semantics_choices[run->job->semantics])};
+                                      .semantics = reading_of(run->job, arena)};
     const char *names = "";
     for (size_t i = 0; i < run->run->n_hosts; i++) {
         const struct tbp_run_file *file = &run->run->hosts[i];
@@ -310,7 +318,7 @@ static void add_all_hosts(const struct run_state *run, struct tbp_arena *arena,
  * a plugin makes of the folder, too. */
 static void convert_folder_hosts(const struct run_state *converted, const struct tbp_run *folder,
                                  struct tbp_arena *arena, struct tbp_convert_result *result) {
-    struct tbp_run_loader loader = {folder, NULL, TBP_WANTED_ALL};
+    struct tbp_run_loader loader = {folder, NULL, TBP_WANTED_ALL, {0}};
     struct run_state run = *converted;
     run.results = NULL;
     run.run = folder;
@@ -397,7 +405,7 @@ static int convert_locked(const struct tbp_convert_job *job, struct tbp_arena *a
         tbp_sink_file_remove_stale(job->pages_folder);
     *result = (struct tbp_convert_result){.hosts = TBP_NEW_N(arena, struct tbp_convert_host, n + 1),
                                           .n_hosts = n};
-    struct tbp_run_loader loader = {job->run, job->from, TBP_WANTED_ALL};
+    struct tbp_run_loader loader = {job->run, job->from, TBP_WANTED_ALL, job->steps};
     struct run_state run = {.job = job,
                             .run = job->run,
                             .session = tbp_run_session(&loader, job->semantics, arena, job->pool),

@@ -23,6 +23,7 @@ struct tbp_convert_job {
     bool has_xplane;          /* write <host>.xplane.pb */
     bool is_pages_only;       /* folder shall hold no xplane: plugins would ignore the pages */
     enum tbp_semantics semantics;
+    struct tbp_step_source steps;
     const char *from;
     const bool *is_tool_wanted; /* by index in tbp_tools */
     struct tbp_pool *pool;

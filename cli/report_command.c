@@ -4,7 +4,6 @@
  */
 #include "cli/report_command.h"
 
-#include "cli/run_session.h"
 #include "cli/warn_input.h"
 
 #include <unistd.h>
@@ -44,15 +43,17 @@ int tbp_run_report(struct tbp_cli *cli, const struct tbp_report *report,
                    struct tbp_report_request *request, struct tbp_error *err) {
     struct tbp_run run;
     struct tbp_sink_fd out;
+    struct tbp_run_loader loader = {&run, v->from, TBP_WANTED_ALL, {0}};
     bool has_loss;
     int status = choose_format(request, cli, v, err);
     if (!status)
         status = tbp_check_format(v->from, err);
     if (!status)
+        status = tbp_step_source_parse(&loader.steps, v->steps, err);
+    if (!status)
         status = tbp_find_one_run(&run, cli, input, v->run, &has_loss, err);
     if (status)
         return status;
-    struct tbp_run_loader loader = {&run, v->from, TBP_WANTED_ALL};
     struct tbp_pool *pool = tbp_pool_new(0);
     struct tbp_session *s = tbp_run_session(&loader, TBP_SEMANTICS_REPAIR, cli->arena, pool);
     request->host = tbp_session_n_hosts(s) == 1 ? 0 : TBP_ALL_HOSTS;

@@ -7,11 +7,12 @@
 #define TBP_CLI_REPORT_COMMAND_H
 
 #include "cli/cli.h"
+#include "cli/run_session.h"
 #include "convert/report/report.h"
 
 struct tbp_report_values {
     struct tbp_common common;
-    const char *host, *run, *from, *limit;
+    const char *host, *run, *from, *limit, *steps;
     bool csv;
 };
 
@@ -26,7 +27,7 @@ struct tbp_report_values {
          TBP_OPT_TEXT, offsetof(struct tbp_report_values, run),                                    \
          "NAME",       "which run of a log directory",                                             \
          NULL},                                                                                    \
-    {                                                                                              \
+        TBP_STEPS_OPTION(offsetof(struct tbp_report_values, steps)), {                             \
         "from", 0, TBP_OPT_TEXT, offsetof(struct tbp_report_values, from), "FORMAT",               \
             "format of the input instead of detecting it", NULL                                    \
     }

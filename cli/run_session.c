@@ -13,6 +13,10 @@
 #include <string.h>
 
 const char *const tbp_semantics_choices[] = {"repair", "official", "tf", NULL};
+const char tbp_steps_help[] =
+    "where steps come from: auto (what the profile marks), markers (step numbers alone), none, "
+    "whole (one step), every=10ms, name=PATTERN (each such range is a step), from=PATTERN (each "
+    "such event begins one)";
 const char *const tbp_dialect_choices[] = {"newest", "legacy", NULL};
 
 static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool *pool,
@@ -36,7 +40,9 @@ struct tbp_session *tbp_run_session(struct tbp_run_loader *loader, enum tbp_sema
     struct tbp_str *names = TBP_NEW_N(arena, struct tbp_str, n);
     for (size_t i = 0; i < n; i++)
         names[i] = loader->run->hosts[i].host;
-    return tbp_session_new(names, (uint32_t)n, semantics, load, loader, pool);
+    struct tbp_session *s = tbp_session_new(names, (uint32_t)n, semantics, load, loader, pool);
+    tbp_session_set_steps(s, &loader->steps);
+    return s;
 }
 
 int tbp_check_unchanged(const struct tbp_host *h, const struct tbp_run_file *file,

@@ -14,10 +14,16 @@ extern const char *const tbp_semantics_choices[];
 /* Values of --dialect, in the order of enum tbp_dialect. */
 extern const char *const tbp_dialect_choices[];
 
+/* Help of the option --steps. */
+extern const char tbp_steps_help[];
+#define TBP_STEPS_OPTION(offset)                                                                   \
+    { "steps", 0, TBP_OPT_TEXT, (offset), "SOURCE", tbp_steps_help, NULL }
+
 struct tbp_run_loader {
     const struct tbp_run *run;
     const char *from;       /* --from FORMAT, or NULL */
     enum tbp_wanted wanted; /* which events are asked for */
+    struct tbp_step_source steps;
 };
 
 /* The session borrows loader and pool; free it with tbp_session_free. */

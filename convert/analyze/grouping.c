@@ -169,9 +169,10 @@ static void collect_line(struct grouping *g, const struct plane_facts *f, size_t
         bool has_links = links_at(f, l, i, &links);
         if (has_links)
             note_contexts(g, &links, node);
-        if (links.has_root) {
+        bool by_name = !g->host->has_given_steps; /* roots by name and by loops count, too */
+        if (links.has_root && (by_name || l->ev.has[i] & TBP_HAS_ROOT)) {
             note_root(g, l, i, node, links.root_level);
-        } else if (kind == TBP_EVENT_TRACE_CONTEXT) {
+        } else if (kind == TBP_EVENT_TRACE_CONTEXT && by_name) {
             note_root(g, l, i, node, 1);
         } else if (is_repaired_root(g, l, i)) {
             note_root(g, l, i, node, 1);
@@ -557,7 +558,7 @@ static void group_cores(struct grouping *g, int32_t next) {
 static void make_groups(struct grouping *g) {
     struct iterations it = {0};
     note_tf_data_ids(g);
-    for (size_t e = 0; e < g->executors.n; e++)
+    for (size_t e = 0; e < g->executors.n && !g->host->has_given_steps; e++)
         add_iteration(g, &it, g->executors.at[e]);
     close_iterations(g, &it);
     tbp_forest_close(&g->forest);
@@ -696,7 +697,7 @@ void tbp_group_host(struct tbp_host *h, const struct tbp_grouping_options *optio
         return;
     for (size_t p = 0; p < h->n_planes; p++)
         tbp_add_threadpool_regions(&h->planes[p]);
-    if (!has_loop_ops(h)) {
+    if (h->has_given_steps || !has_loop_ops(h)) {
         group_by_forest(h, options);
         for (size_t p = 0; p < h->n_planes; p++)
             if (tbp_is_tpu_plane(h->planes[p].name))

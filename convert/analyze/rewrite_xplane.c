@@ -123,7 +123,8 @@ static bool plane_needs_repair(const struct tbp_plane *p) {
 }
 
 bool tbp_rewrite_xplane_is_needed(const struct tbp_session *s, const struct tbp_host *h) {
-    if (h->is_foreign || is_damaged(&h->ledger) || !tbp_host_plane(h, TBP_HOST_PLANE))
+    if (h->is_foreign || h->has_given_steps || is_damaged(&h->ledger) ||
+        !tbp_host_plane(h, TBP_HOST_PLANE))
         return true;
     if (tbp_session_semantics(s) != TBP_SEMANTICS_REPAIR)
         return false;
@@ -356,7 +357,7 @@ static void write_events(struct rewrite *rw, struct tbp_xspace_out *o, const str
     for (size_t i = 0; i < l->ev.n; i++) {
         if (is_result(l, i) || is_left_out(rw, l, i))
             continue;
-        bool anew = rw->is_damaged || rw->h->is_foreign ||
+        bool anew = rw->is_damaged || rw->h->is_foreign || l->is_rebuilt ||
                     tbp_event_body(&l->ev, i) == TBP_NO_BODY || (l->ev.flags[i] & TBP_EVENT_MADE);
         if (!anew && (l->ev.has[i] & concerned))
             anew = event_needs_repair(l, i, ids->is_gpu) || (ids->root && is_unmarked_step(l, i));
@@ -389,7 +390,8 @@ static uint8_t *find_used_names(const struct tbp_plane *p, struct tbp_arena *a) 
     uint8_t *used = TBP_NEW_N(a, uint8_t, p->n_metas);
     for (size_t k = 0; k < p->n_lines; k++)
         for (size_t i = 0; i < p->lines[k].ev.n && p->lines[k].metas == p->metas; i++)
-            if ((p->host->is_foreign || (p->lines[k].ev.flags[i] & TBP_EVENT_MADE)) &&
+            if ((p->host->is_foreign || p->lines[k].is_rebuilt ||
+                 (p->lines[k].ev.flags[i] & TBP_EVENT_MADE)) &&
                 !is_result(&p->lines[k], i))
                 used[p->lines[k].ev.meta[i]] = 1;
     return used;

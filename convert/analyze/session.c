@@ -40,6 +40,7 @@ struct tbp_session {
         repair_lock; /* taken with no other lock held; then hosts' locks one at a time */
     bool is_repair_decided, needs_repair;
     enum tbp_semantics semantics;
+    struct tbp_step_source steps;
     tbp_load_fn *load;
     void *load_ctx;
     struct tbp_pool *pool;
@@ -108,6 +109,14 @@ enum tbp_semantics tbp_session_semantics(const struct tbp_session *s) {
     return s->semantics;
 }
 
+void tbp_session_set_steps(struct tbp_session *s, const struct tbp_step_source *steps) {
+    s->steps = *steps;
+}
+
+bool tbp_session_has_given_steps(const struct tbp_session *s) {
+    return s->steps.kind != TBP_STEPS_AUTO;
+}
+
 struct tbp_pool *tbp_session_pool(const struct tbp_session *s) {
     return s->pool;
 }
@@ -135,7 +144,7 @@ static int load_guarded(void *ctx, struct tbp_error *err) {
     int status = l->s->load(l->s->load_ctx, l->host, l->out, l->s->pool, err);
     if (status == TBP_OK && l->s->semantics == TBP_SEMANTICS_REPAIR)
         tbp_order_events(l->out);
-    return status;
+    return status ? status : tbp_step_source_apply(l->out, &l->s->steps, err);
 }
 
 /* The host's bytes and columns. Its lock is held. */
@@ -147,7 +156,7 @@ static int load_host(struct tbp_session *s, uint32_t host, struct tbp_error *err
     int status = tbp_guard_run(load_guarded, &l, err);
     if (status) {
         if (l.out)
-            tbp_host_release(l.out); /* of a reading that memory ran out of; else empty by now */
+            tbp_host_release(l.out); /* of a reading that ended early; else empty by now */
         return status;
     }
     *tbp_vec_push(&p->loads) = l.out;

@@ -23,6 +23,7 @@
 #define TBP_CONVERT_ANALYZE_SESSION_H
 
 #include "base/pool.h"
+#include "convert/analyze/step_source.h"
 #include "convert/model/model.h"
 
 /* Whose numbers (decisions.md 3). */
@@ -62,11 +63,14 @@ extern const struct tbp_analysis *const tbp_analyses[]; /* analyses.c: THE TABLE
 struct tbp_session *tbp_session_new(const struct tbp_str *names, uint32_t n_hosts,
                                     enum tbp_semantics semantics, tbp_load_fn *load, void *load_ctx,
                                     struct tbp_pool *pool);
+/* Where steps come from; before anything is asked for. Texts are borrowed. */
+void tbp_session_set_steps(struct tbp_session *s, const struct tbp_step_source *steps);
 void tbp_session_free(struct tbp_session *s);
 
 uint32_t tbp_session_n_hosts(const struct tbp_session *s);
 struct tbp_str tbp_session_host_name(const struct tbp_session *s, uint32_t host);
 enum tbp_semantics tbp_session_semantics(const struct tbp_session *s);
+bool tbp_session_has_given_steps(const struct tbp_session *s);
 struct tbp_pool *tbp_session_pool(const struct tbp_session *s);
 
 /* The host with its events, grouped (analyze/grouping.h has run), loaded on first use; NULL on

@@ -128,6 +128,7 @@ struct tbp_line {
     const struct tbp_meta *metas; /* table that column `meta` indexes */
     struct tbp_plane *plane;
     bool is_derived; /* tbp_is_derived_line(id) */
+    bool is_rebuilt; /* by --steps: bodies hold stats alone, and are no bytes of the input */
 };
 
 struct tbp_plane {
@@ -181,8 +182,9 @@ struct tbp_host {
     size_t n_groups;
     struct tbp_group_link *group_links; /* made by grouping; each pair once, ascending */
     size_t n_group_links;
-    bool is_foreign;  /* not read from an xplane: the input holds none of its bytes */
-    bool was_grouped; /* the file came with groups: nothing was computed */
+    bool is_foreign;      /* not read from an xplane: the input holds none of its bytes */
+    bool was_grouped;     /* the file came with groups: nothing was computed */
+    bool has_given_steps; /* by --steps: nothing but its marks makes a step */
     struct tbp_ledger ledger;
     struct tbp_arena arena;   /* names, tables of metadata */
     struct tbp_arena columns; /* event columns */

@@ -4,10 +4,10 @@
  * without a record, graph replays recorded in part, collectives that waited for a late rank.
  * Source: reference users U24, U25, U43, U45; cases under ../shared/cases.
  */
+#include "convert/model/line_order.h"
 #include "convert/report/device_work.h"
 #include "convert/report/event_role.h"
 #include "convert/report/findings.h"
-#include "convert/report/line_order.h"
 #include "convert/report/table_out.h"
 
 enum {

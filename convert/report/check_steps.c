@@ -102,9 +102,12 @@ void tbp_check_steps(struct tbp_findings *f, const struct tbp_host *h,
                            .host = h->name,
                            .spoils = TBP_SPOILS_STEPS,
                            .count = marks.list.n == 0,
-                           .text = "nothing in the profile says where a step begins and ends",
+                           .text = h->has_given_steps
+                                       ? "what --steps asks for is not in the profile: no steps"
+                                       : "nothing in the profile says where a step begins and ends",
                            .advice = "times per step are unknown, times per op are not; mark steps "
-                                     "in the program (docs/recording.md)"});
+                                     "in the program (docs/recording.md), or say with --steps what "
+                                     "a step is"});
     tbp_finding_add(
         f,
         &(struct tbp_finding){

@@ -8,11 +8,11 @@
 #include "convert/report/op_averages.h"
 
 #include "convert/analyze/op_name.h"
+#include "convert/model/line_order.h"
 #include "convert/report/average_rows.h"
 #include "convert/report/device_work.h"
 #include "convert/report/event_role.h"
 #include "convert/report/event_texts.h"
-#include "convert/report/line_order.h"
 #include "convert/report/memory_use.h"
 
 struct closed { /* an event that has ended */

@@ -5,11 +5,11 @@
  */
 #include "convert/report/stack_tree.h"
 
+#include "convert/model/line_order.h"
 #include "convert/report/average_rows.h"
 #include "convert/report/device_work.h"
 #include "convert/report/event_role.h"
 #include "convert/report/event_texts.h"
-#include "convert/report/line_order.h"
 #include "convert/report/memory_use.h"
 
 static const char *const stack_stats[] = {"Call stack", NULL};

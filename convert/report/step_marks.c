@@ -66,7 +66,7 @@ void tbp_step_marks_collect(struct tbp_step_marks *m, const struct tbp_host *h) 
     for (size_t p = 0; p < h->n_planes; p++)
         if (tbp_is_host_plane(h->planes[p].name))
             add_marked(&c, &h->planes[p]);
-    if (m->list.n == 0) {
+    if (m->list.n == 0 && !h->has_given_steps) {
         for (size_t p = 0; p < h->n_planes; p++)
             if (tbp_is_device_plane(h->planes[p].name))
                 add_device_steps(&c, &h->planes[p]);

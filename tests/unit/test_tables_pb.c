@@ -31,7 +31,7 @@ static void open_run(void) {
     bool has_loss;
     cr_assert_eq(tbp_find_one_run(&run, &cli, RUN, NULL, &has_loss, NULL), TBP_OK);
     cr_assert_not(has_loss);
-    loader = (struct tbp_run_loader){&run, NULL, TBP_WANTED_ALL};
+    loader = (struct tbp_run_loader){.run = &run, .wanted = TBP_WANTED_ALL};
     session = tbp_run_session(&loader, TBP_SEMANTICS_REPAIR, &arena, NULL);
 }
 

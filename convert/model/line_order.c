@@ -2,7 +2,7 @@
  *
  * Order of the events of a line.
  */
-#include "convert/report/line_order.h"
+#include "convert/model/line_order.h"
 
 #include "base/sort.h"
 

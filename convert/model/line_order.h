@@ -3,8 +3,8 @@
  * The events of a line by begin, of equal ones the longest first: parents before children. Most
  * lines are in this order already, then nothing is made.
  */
-#ifndef TBP_CONVERT_REPORT_LINE_ORDER_H
-#define TBP_CONVERT_REPORT_LINE_ORDER_H
+#ifndef TBP_CONVERT_MODEL_LINE_ORDER_H
+#define TBP_CONVERT_MODEL_LINE_ORDER_H
 
 #include "base/vec.h"
 #include "convert/model/model.h"
