@@ -159,3 +159,18 @@ void tbp_sort_u32(uint32_t *v, size_t n) {
         memcpy(v, src, n * sizeof *v);
     free(tmp);
 }
+
+size_t tbp_count_up_to(const void *items, size_t n, size_t item_size, size_t offset,
+                       uint64_t limit) {
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        uint64_t value;
+        memcpy(&value, (const char *)items + mid * item_size + offset, sizeof value);
+        if (value <= limit)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}

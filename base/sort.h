@@ -21,4 +21,12 @@ void tbp_sort_index_u64(uint32_t *idx, size_t n, const uint64_t *key, const uint
 /* Sorts numbers ascending; sorted input costs one pass. */
 void tbp_sort_u32(uint32_t *v, size_t n);
 
+/* How many of n items come up to `limit`, by the number at `offset` in each, which ascends: so also
+ * the place of the first beyond it. */
+size_t tbp_count_up_to(const void *items, size_t n, size_t item_size, size_t offset,
+                       uint64_t limit);
+/* The same of a vector and a member of its items. */
+#define tbp_vec_count_up_to(v, type, member, limit)                                                \
+    tbp_count_up_to((v)->at, (v)->n, sizeof(type), offsetof(type, member), (limit))
+
 #endif

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -122,6 +123,27 @@ bool tbp_str_to_double(struct tbp_str s, double *out) {
         return false;
     *out = v;
     return true;
+}
+
+bool tbp_str_to_ps(struct tbp_str s, int64_t *ps) {
+    static const struct {
+        const char *unit;
+        double ps;
+    } units[] = {{"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"min", 6e13}, {"s", 1e12}};
+    const double most_ps = 1e18;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        double value;
+        if (!tbp_str_ends(s, units[i].unit))
+            continue;
+        struct tbp_str number = tbp_str_sub(s, 0, s.n - strlen(units[i].unit));
+        while (number.n && number.p[number.n - 1] == ' ')
+            number.n--;
+        if (!tbp_str_to_double(number, &value) || !(fabs(value * units[i].ps) <= most_ps))
+            return false;
+        *ps = (int64_t)llround(value * units[i].ps);
+        return true;
+    }
+    return false;
 }
 
 /* Length of the valid sequence at p (n bytes left), 0 if it is none. */

@@ -11,6 +11,7 @@
 #include "cli/worker_files.h"
 #include "convert/analyze/step_table.h"
 #include "convert/model/stats.h"
+#include "convert/report/collective_calls.h"
 
 #include <inttypes.h>
 #include <unistd.h>
@@ -340,6 +341,36 @@ static void show_host(struct info *w, struct tbp_session *s, const struct tbp_ru
         tbp_json_char(w->json, '}');
 }
 
+/* How far the clocks of the hosts are apart; nothing of hosts that cannot be read. */
+static void show_clocks(struct info *w, struct tbp_session *s) {
+    struct tbp_error ignored = {0};
+    struct tbp_collectives c;
+    struct tbp_sink_fd out;
+    tbp_collectives_init(&c);
+    struct tbp_json *j = w->json ? w->json : TBP_NEW(&c.arena, struct tbp_json);
+    int status = tbp_collectives_collect(&c, s, 0, tbp_session_n_hosts(s), NULL, 0, &ignored);
+    size_t n = status ? 0 : c.hosts.n;
+    if (w->json) {
+        tbp_json_lit(j, ",\"clocks\":[");
+    } else {
+        fflush(stdout);
+        tbp_sink_fd_init(&out, STDOUT_FILENO);
+        tbp_json_init(j, &out.base);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (w->json)
+            tbp_host_clock_json(j, &c.hosts.at[i].clock, c.hosts.at[i].name, i == 0);
+        else
+            tbp_host_clock_text(j, &c.hosts.at[i].clock, c.hosts.at[i].name,
+                                c.hosts.at[c.first_host].name);
+    }
+    if (w->json)
+        tbp_json_char(j, ']');
+    else if (tbp_json_finish(j, &ignored) != TBP_OK)
+        note_failure(w, &ignored);
+    tbp_collectives_release(&c);
+}
+
 static void show_run(struct info *w, const struct tbp_run *run) {
     struct tbp_json *j = w->json;
     struct tbp_run_loader loader = {run, w->v->from, TBP_WANTED_ALL, w->steps};
@@ -357,7 +388,11 @@ static void show_run(struct info *w, const struct tbp_run *run) {
     for (uint32_t i = 0; i < run->n_hosts; i++)
         show_host(w, s, run, i);
     if (j)
-        tbp_json_lit(j, "]}");
+        tbp_json_char(j, ']');
+    if (run->n_hosts > 1)
+        show_clocks(w, s);
+    if (j)
+        tbp_json_char(j, '}');
     tbp_session_free(s);
     tbp_pool_free(pool);
 }

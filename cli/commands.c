@@ -11,6 +11,7 @@ const struct tbp_command *const tbp_commands[] = {
     &tbp_command_info,
     &tbp_command_stats,
     &tbp_command_steps,
+    &tbp_command_collectives,
     &tbp_command_stacks,
     &tbp_command_export,
     &tbp_command_check,

@@ -15,6 +15,7 @@ extern const struct tbp_command tbp_command_steps;
 extern const struct tbp_command tbp_command_stacks;
 extern const struct tbp_command tbp_command_export;
 extern const struct tbp_command tbp_command_check;
+extern const struct tbp_command tbp_command_collectives;
 extern const struct tbp_command tbp_command_doctor;
 extern const struct tbp_command tbp_command_view;
 extern const struct tbp_command tbp_command_capture;

@@ -29,6 +29,20 @@ static int choose_format(struct tbp_report_request *r, const struct tbp_cli *cli
     return TBP_OK;
 }
 
+static int read_offsets(struct tbp_report_request *r, const struct tbp_report_values *v,
+                        struct tbp_arena *arena, struct tbp_error *err) {
+    const struct tbp_opt_list *given = &v->clock_offsets;
+    struct tbp_clock_offset *offsets = TBP_NEW_N(arena, struct tbp_clock_offset, given->n + 1);
+    for (size_t i = 0; i < given->n; i++) {
+        int status = tbp_clock_offset_parse(&offsets[i], given->at[i], err);
+        if (status)
+            return status;
+    }
+    r->clock_offsets = offsets;
+    r->n_clock_offsets = given->n;
+    return TBP_OK;
+}
+
 static void tell_losses(const struct tbp_cli *cli, struct tbp_session *s,
                         const struct tbp_report_request *r) {
     for (uint32_t i = tbp_report_first_host(r); i < tbp_report_end_host(s, r); i++) {
@@ -46,6 +60,8 @@ int tbp_run_report(struct tbp_cli *cli, const struct tbp_report *report,
     struct tbp_run_loader loader = {&run, v->from, TBP_WANTED_ALL, {0}};
     bool has_loss;
     int status = choose_format(request, cli, v, err);
+    if (!status)
+        status = read_offsets(request, v, cli->arena, err);
     if (!status)
         status = tbp_check_format(v->from, err);
     if (!status)

@@ -14,6 +14,7 @@ struct tbp_report_values {
     struct tbp_common common;
     const char *host, *run, *from, *limit, *steps;
     bool csv;
+    struct tbp_opt_list clock_offsets;
 };
 
 /* Rows of an option table; `type` is the command's struct, which begins with struct
@@ -42,6 +43,15 @@ struct tbp_report_values {
     {                                                                                              \
         "csv", 0, TBP_OPT_FLAG, offsetof(struct tbp_report_values, csv), NULL,                     \
             "comma-separated values with a header line", NULL                                      \
+    }
+
+#define TBP_REPORT_CLOCK_OPTION                                                                    \
+    {                                                                                              \
+        "clock-offset", 0, TBP_OPT_LIST, offsetof(struct tbp_report_values, clock_offsets),        \
+            "HOST=TIME",                                                                           \
+            "by how much the clock of a host or rank is ahead, as 1=2.5ms; may be repeated. "      \
+            "Without: clocks are aligned by collectives where these agree",                        \
+            NULL                                                                                   \
     }
 
 /* Rows that --limit means. */

@@ -23,30 +23,6 @@ static const struct {
     {"from", TBP_STEPS_FROM, "a name, as in 'from=zero_grad*'"},
 };
 
-static const struct {
-    const char *unit;
-    double ps;
-} units[] = {{"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}, {"min", 6e13}};
-
-static bool parse_time(struct tbp_str s, uint64_t *ps) {
-    const double most_ps = 1e18;
-    double value;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        size_t n = strlen(units[i].unit);
-        if (!tbp_str_ends(s, units[i].unit))
-            continue;
-        struct tbp_str number = tbp_str_sub(s, 0, s.n - n);
-        while (number.n && number.p[number.n - 1] == ' ')
-            number.n--;
-        if (!tbp_str_to_double(number, &value) || !(value * units[i].ps >= 1) ||
-            value * units[i].ps > most_ps)
-            continue;
-        *ps = (uint64_t)(value * units[i].ps + 0.5);
-        return true;
-    }
-    return false;
-}
-
 int tbp_step_source_parse(struct tbp_step_source *out, const char *text, struct tbp_error *err) {
     struct tbp_str s = tbp_str_c(text ? text : "auto");
     size_t n = 0, found = 0;
@@ -66,7 +42,9 @@ int tbp_step_source_parse(struct tbp_step_source *out, const char *text, struct 
         return n == s.n ? TBP_OK
                         : tbp_fail(err, TBP_E_OPTION, "'steps' takes '%s' alone, not '%s'",
                                    words[found].word, text);
-    bool is_good = out->kind == TBP_STEPS_EVERY ? parse_time(value, &out->every_ps) : value.n > 0;
+    int64_t ps = 0;
+    bool is_good = out->kind == TBP_STEPS_EVERY ? tbp_str_to_ps(value, &ps) && ps > 0 : value.n > 0;
+    out->every_ps = (uint64_t)ps;
     if (is_good)
         return TBP_OK;
     return tbp_fail(err, TBP_E_OPTION, "'steps' needs %s, not '%s'", words[found].value, text);
@@ -282,13 +260,6 @@ int tbp_steps_choose(struct tbp_given_steps *out, const struct tbp_host *h,
 }
 
 size_t tbp_given_step_at(const struct tbp_given_steps *s, uint64_t time_ps) {
-    size_t low = 0, high = s->list.n;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (s->list.at[mid].start_ps <= time_ps)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low && time_ps < s->list.at[low - 1].end_ps ? low - 1 : SIZE_MAX;
+    size_t n = tbp_vec_count_up_to(&s->list, struct tbp_given_step, start_ps, time_ps);
+    return n && time_ps < s->list.at[n - 1].end_ps ? n - 1 : SIZE_MAX;
 }

@@ -183,7 +183,8 @@ static void add_gauge(struct tbp_mindspore *m, uint32_t name, int64_t ns, int64_
 
 /* "[0, 2]": sizes of a queue, one per sampling interval. */
 static void add_sizes(struct tbp_mindspore *m, uint32_t name, struct tbp_str list, int64_t step_ns,
-                      int64_t capacity) {
+                      int64_t capacity, int64_t parent) {
+    struct tbp_trace *t = &m->jt.trace;
     int64_t size, ns = m->zero_ns;
     for (size_t i = 0; i < list.n; i++) {
         size_t from = i;
@@ -191,6 +192,8 @@ static void add_sizes(struct tbp_mindspore *m, uint32_t name, struct tbp_str lis
             i++;
         if (i == from || !tbp_str_to_i64(tbp_str_sub(list, from, i), &size))
             continue;
+        if (parent >= 0)
+            tbp_trace_stat_i64(t, TBP_TRACE_OWN, tbp_trace_text(t, TBP_STR("parent op")), parent);
         add_gauge(m, name, ns, size, capacity);
         ns += step_ns;
     }
@@ -203,9 +206,9 @@ void tbp_mindspore_pipeline(struct tbp_mindspore *m, struct tbp_str csv) {
     int id = tbp_csv_column(&c, "op_id"), type = tbp_csv_column(&c, "op_type");
     int sizes = tbp_csv_column(&c, "output_queue_size"),
         length = tbp_csv_column(&c, "output_queue_length"),
-        interval = tbp_csv_column(&c, "sample_interval");
+        interval = tbp_csv_column(&c, "sample_interval"), above = tbp_csv_column(&c, "parent_id");
     while (tbp_csv_next(&c)) {
-        int64_t number, ms, capacity;
+        int64_t number, ms, capacity, parent;
         char name[160];
         struct tbp_str op = tbp_csv_text(&c, type);
         if (!tbp_csv_i64(&c, id, &number) || !tbp_csv_i64(&c, interval, &ms) || ms <= 0 ||
@@ -216,7 +219,9 @@ void tbp_mindspore_pipeline(struct tbp_mindspore *m, struct tbp_str csv) {
         uint32_t text = tbp_trace_text(&m->jt.trace, (struct tbp_str){name, (size_t)n});
         if (!tbp_csv_i64(&c, length, &capacity))
             capacity = -1;
-        add_sizes(m, text, tbp_csv_text(&c, sizes), ms * 1000000, capacity);
+        if (!tbp_csv_i64(&c, above, &parent))
+            parent = -1;
+        add_sizes(m, text, tbp_csv_text(&c, sizes), ms * 1000000, capacity, parent);
     }
     tbp_csv_release(&c);
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Rules for suggestions: waiting for data, launches, idle devices, exposed communication, late
- * hosts (from steps); occupancy and tensor cores (from kernels); fragmentation (from memory
- * events); queues of datasets (from MindSpore's samples). A rule without its figures says nothing.
+ * hosts (from collectives, else from steps); occupancy and tensor cores (from kernels);
+ * fragmentation (from memory events); queues of datasets (advice_queues.c). A rule without
+ * its figures says nothing.
  */
 #include "convert/report/advice.h"
 
 #include "convert/analyze/kernel_table.h"
 #include "convert/model/stats.h"
+#include "convert/report/advice_parts.h"
+#include "convert/report/collective_calls.h"
 #include "convert/report/memory_use.h"
 #include "convert/report/step_trace.h"
 #include "convert/report/table_out.h"
@@ -31,8 +34,8 @@ void tbp_advices_release(struct tbp_advices *a) {
     tbp_arena_release(&a->arena);
 }
 
-static void add(struct tbp_advices *a, const char *key, double share, const char *text,
-                const char *what) {
+void tbp_advice_add(struct tbp_advices *a, const char *key, double share, const char *text,
+                    const char *what) {
     *tbp_vec_push(&a->list) = (struct tbp_advice){key, share, text, what};
 }
 
@@ -75,11 +78,11 @@ static void advise_part(struct tbp_advices *a, const char *key, const char *part
     double share = m->whole > 0 ? sum / m->whole : 0, n = (double)(m->n ? m->n : 1);
     if (share < SOME)
         return;
-    add(a, key, share,
-        tbp_arena_printf(&a->arena, "%s takes %s of %s per step: %.1f %%%s", part,
-                         time_of(a, sum / n), time_of(a, m->whole / n), share * 100,
-                         share >= MUCH ? ", which is much" : ""),
-        what);
+    tbp_advice_add(a, key, share,
+                   tbp_arena_printf(&a->arena, "%s takes %s of %s per step: %.1f %%%s", part,
+                                    time_of(a, sum / n), time_of(a, m->whole / n), share * 100,
+                                    share >= MUCH ? ", which is much" : ""),
+                   what);
 }
 
 static void advise_steps(struct tbp_advices *a, const struct tbp_step_trace *t) {
@@ -101,12 +104,40 @@ static void advise_steps(struct tbp_advices *a, const struct tbp_step_trace *t) 
                     "overlap it with the backward pass (larger or fewer buckets), compress it, or "
                     "accumulate gradients");
     if (m.n_busy == m.n && m.n && busy < LOW_BUSY)
-        add(a, "device_idle", 1 - busy,
+        tbp_advice_add(
+            a, "device_idle", 1 - busy,
             tbp_arena_printf(&a->arena, "the device works %s of %s per step: idle %.1f %%",
                              time_of(a, m.busy / (double)m.n), time_of(a, m.whole / (double)m.n),
                              (1 - busy) * 100),
             "look at what the host does meanwhile: 'tbprof steps', 'tbprof stats --sort-by "
             "self-cpu'");
+}
+
+static const char late_advice[] =
+    "compare its input, clocks and neighbours with those of the others; all wait for it";
+
+/* The host that the others waited longest for; false if nobody knows. */
+static bool advise_waited_for(struct tbp_advices *a, const struct tbp_collectives *c) {
+    const struct tbp_collective_host *late = NULL;
+    double busy = 0, matched = 0;
+    for (size_t i = 0; i < c->hosts.n; i++) {
+        const struct tbp_collective_host *h = &c->hosts.at[i];
+        late = !late || h->waited_for_ps > late->waited_for_ps ? h : late;
+        busy = (double)h->busy_ps > busy ? (double)h->busy_ps : busy;
+        matched += (double)h->n_matched;
+    }
+    double share = late && busy > 0 ? (double)late->waited_for_ps / busy : 0;
+    if (share >= SOME)
+        tbp_advice_add(
+            a, "straggler", share,
+            tbp_arena_printf(&a->arena,
+                             "%.*s came last in %llu of its %llu collectives, the others waited "
+                             "%s for it: %.1f %% of the time that devices work",
+                             (int)late->name.n, late->name.p, (unsigned long long)late->n_late,
+                             (unsigned long long)late->n_matched,
+                             time_of(a, (double)late->waited_for_ps), share * 100),
+            late_advice);
+    return matched > 0;
 }
 
 /* Mean step of each host against the fastest. */
@@ -126,10 +157,11 @@ static void advise_late(struct tbp_advices *a, const struct tbp_step_trace *t) {
         best = n_hosts++ == 0 || mean < best ? mean : best;
     }
     if (n_hosts > 1 && best > 0 && worst / best - 1 >= LATE)
-        add(a, "straggler", worst / best - 1,
-            tbp_arena_printf(&a->arena, "a step takes %s on %.*s and %s on the fastest host",
-                             time_of(a, worst), (int)late.n, late.p, time_of(a, best)),
-            "compare its input, clocks and neighbours with those of the others; all wait for it");
+        tbp_advice_add(a, "straggler", worst / best - 1,
+                       tbp_arena_printf(&a->arena,
+                                        "a step takes %s on %.*s and %s on the fastest host",
+                                        time_of(a, worst), (int)late.n, late.p, time_of(a, best)),
+                       late_advice);
 }
 
 /* ---- kernels ---- */
@@ -147,7 +179,8 @@ static void advise_kernels(struct tbp_advices *a, const struct tbp_kernel_table 
         used += x->uses_tensor_core ? ps : 0;
     }
     if (known > 0 && weighted / known < LOW_OCCUPANCY)
-        add(a, "low_occupancy", weighted / known,
+        tbp_advice_add(
+            a, "low_occupancy", weighted / known,
             tbp_arena_printf(&a->arena,
                              "kernels occupy %.1f %% of the device on average, weighted by time",
                              weighted / known * 100),
@@ -155,7 +188,8 @@ static void advise_kernels(struct tbp_advices *a, const struct tbp_kernel_table 
             "shared "
             "memory let more of them run");
     if (eligible > 0 && used / eligible < SOME)
-        add(a, "no_tensor_cores", 1 - used / eligible,
+        tbp_advice_add(
+            a, "no_tensor_cores", 1 - used / eligible,
             tbp_arena_printf(&a->arena,
                              "of %s in ops that could use tensor cores, %.1f %% used them",
                              time_of(a, eligible), used / eligible * 100),
@@ -188,7 +222,8 @@ static void advise_memory(struct tbp_advices *a, const struct tbp_host *h) {
         return;
     double share = 1 - (double)allocated / (double)reserved;
     if (share >= FRAGMENTED)
-        add(a, "fragmentation", share,
+        tbp_advice_add(
+            a, "fragmentation", share,
             tbp_arena_printf(&a->arena,
                              "device memory: %llu bytes reserved, at most %llu of them in use: "
                              "%.1f %% never",
@@ -198,47 +233,18 @@ static void advise_memory(struct tbp_advices *a, const struct tbp_host *h) {
             "sizes");
 }
 
-/* ---- queues of MindData ---- */
-
-static const char device_queue[] = "dataset queue";
-
-struct queue {
-    uint64_t samples, empty;
-};
-
-static void add_sample(struct queue *q, const struct tbp_line *l, size_t i) {
-    struct tbp_stat_iter it = tbp_stat_iter_event(l, i);
-    for (struct tbp_stat st; tbp_stat_next(&it, &st);) {
-        if (st.type != TBP_STAT_DOUBLE || !tbp_str_is(st.meta->name, "size"))
-            continue;
-        q->empty += st.d == 0;
-        q->samples++;
-    }
-}
-
-static void advise_empty(struct tbp_advices *a, const struct queue *q, struct tbp_str name) {
-    double share = q->samples ? (double)q->empty / (double)q->samples : 0;
-    if (share < MUCH)
-        return;
-    add(a, "queue_empty", share,
-        tbp_arena_printf(&a->arena, "the %.*s is empty in %llu of %llu samples", (int)name.n,
-                         name.p, (unsigned long long)q->empty, (unsigned long long)q->samples),
-        "the device waits for data: the dataset pipeline is slower than training");
-}
-
-static void advise_queues(struct tbp_advices *a, const struct tbp_host *h) {
-    for (size_t p = 0; p < h->n_planes; p++) {
-        const struct tbp_plane *plane = &h->planes[p];
-        struct queue *of = TBP_NEW_N(&a->arena, struct queue, plane->n_metas + 1);
-        for (size_t k = 0; k < plane->n_lines; k++) {
-            const struct tbp_line *l = &plane->lines[k];
-            for (size_t i = 0; i < l->ev.n && tbp_str_is(l->name, "_counters_"); i++)
-                if (tbp_str_starts(tbp_event_name(l, i), device_queue))
-                    add_sample(&of[l->ev.meta[i]], l, i);
-        }
-        for (size_t m = 0; m < plane->n_metas; m++)
-            advise_empty(a, &of[m], plane->metas[m].name);
-    }
+static int advise_stragglers(struct tbp_advices *a, struct tbp_session *s, uint32_t first,
+                             uint32_t end, const struct tbp_step_trace *trace,
+                             struct tbp_error *err) {
+    struct tbp_collectives c;
+    if (end - first < 2)
+        return TBP_OK;
+    tbp_collectives_init(&c);
+    int status = tbp_collectives_collect(&c, s, first, end, NULL, 0, err);
+    if (!status && !advise_waited_for(a, &c))
+        advise_late(a, trace);
+    tbp_collectives_release(&c);
+    return status;
 }
 
 int tbp_advices_collect(struct tbp_advices *a, struct tbp_session *s, uint32_t first, uint32_t end,
@@ -250,7 +256,7 @@ int tbp_advices_collect(struct tbp_advices *a, struct tbp_session *s, uint32_t f
         if (h) {
             tbp_step_trace_add(&trace, h, tbp_session_host_name(s, i), NULL, NULL);
             advise_memory(a, h);
-            advise_queues(a, h);
+            tbp_advise_queues(a, h);
         }
         const struct tbp_kernel_table *k = h ? tbp_kernels(s, i, err) : NULL; /* groups the host */
         if (k)
@@ -262,7 +268,7 @@ int tbp_advices_collect(struct tbp_advices *a, struct tbp_session *s, uint32_t f
     }
     if (!status) {
         advise_steps(a, &trace);
-        advise_late(a, &trace);
+        status = advise_stragglers(a, s, first, end, &trace, err);
     }
     tbp_step_trace_release(&trace);
     return status;

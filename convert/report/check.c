@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * `tbprof check`: whether a profile is fit to draw conclusions from. Looks at host, format, color,
- * ignored, with_advice.
+ * ignored, with_advice, clock_offsets.
  */
 #include "convert/report/advice.h"
 #include "convert/report/findings.h"
@@ -48,6 +48,8 @@ static int write(struct tbp_session *s, const struct tbp_report_request *r, stru
     struct tbp_findings f;
     struct tbp_advices a;
     tbp_findings_init(&f);
+    f.clock_offsets = r->clock_offsets;
+    f.n_clock_offsets = r->n_clock_offsets;
     tbp_advices_init(&a);
     int status = tbp_findings_collect(&f, s, first, end, TBP_SPOILS_ALL, err);
     if (!status && r->with_advice)

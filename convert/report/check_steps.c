@@ -7,12 +7,6 @@
 #include "convert/report/findings.h"
 #include "convert/report/step_marks.h"
 
-/* When the work was asked for; its own begin where nobody knows. */
-static uint64_t asked_at(const struct tbp_launches *l, const struct tbp_line *line, size_t i) {
-    const struct tbp_launch *x = tbp_launch_of(l, line, i);
-    return x && x->has_call ? x->start_ps : line->ev.start_ps[i];
-}
-
 /* Marks the steps that have device work; returns how much work there is at all. */
 static uint64_t mark_busy_steps(const struct tbp_host *h, const struct tbp_step_marks *marks,
                                 uint8_t *is_busy) {
@@ -24,7 +18,7 @@ static uint64_t mark_busy_steps(const struct tbp_host *h, const struct tbp_step_
         for (size_t k = 0; k < h->planes[p].n_lines; k++) {
             const struct tbp_line *l = &h->planes[p].lines[k];
             for (size_t i = 0, end = tbp_work_events(l); i < end; i++, n++) {
-                size_t step = tbp_step_mark_at(marks, asked_at(&launches, l, i));
+                size_t step = tbp_step_mark_at(marks, tbp_work_asked_at(&launches, l, i));
                 if (step != SIZE_MAX)
                     is_busy[step] = 1;
             }
@@ -66,7 +60,8 @@ static void take_facts(struct tbp_findings *f, const struct tbp_host *h,
                        const struct tbp_step_marks *marks, struct tbp_host_facts *facts) {
     int64_t *steps = TBP_NEW_N(&f->arena, int64_t, marks->list.n + 1);
     uint64_t first_ps = UINT64_MAX, last_ps = 0;
-    facts->rank = facts->world_size = -1;
+    facts->rank = tbp_host_rank(h);
+    facts->world_size = -1;
     for (size_t i = 0; i < marks->list.n; i++)
         steps[i] = marks->list.at[i].number;
     tbp_sort(steps, marks->list.n, sizeof *steps, by_number, NULL);
@@ -77,8 +72,6 @@ static void take_facts(struct tbp_findings *f, const struct tbp_host *h,
         struct tbp_stat st;
         if (tbp_plane_stat_named(plane, "profile_start_time", &st))
             facts->start_ns = tbp_stat_iu(&st);
-        if (tbp_plane_stat_named(plane, "distributed_rank", &st))
-            facts->rank = (int64_t)tbp_stat_iu(&st);
         if (tbp_plane_stat_named(plane, "distributed_world_size", &st))
             facts->world_size = (int64_t)tbp_stat_iu(&st);
         for (size_t k = 0; k < plane->n_lines; k++) {

@@ -28,6 +28,12 @@ struct tbp_launch *tbp_launch_of(const struct tbp_launches *l, const struct tbp_
     return at == TBP_MAP_NONE ? NULL : &l->list.at[at];
 }
 
+uint64_t tbp_work_asked_at(const struct tbp_launches *l, const struct tbp_line *line,
+                           size_t event) {
+    const struct tbp_launch *x = tbp_launch_of(l, line, event);
+    return x && x->has_call ? x->start_ps : line->ev.start_ps[event];
+}
+
 static struct tbp_launch *make_launch(struct tbp_launches *l, const struct tbp_line *line,
                                       size_t event) {
     uint64_t id;

@@ -32,6 +32,9 @@ void tbp_launches_add_calls(struct tbp_launches *l, const struct tbp_host *h);
 struct tbp_launch *tbp_launch_of(const struct tbp_launches *l, const struct tbp_line *line,
                                  size_t event);
 
+/* When the work was asked for: the begin of its launch; its own where nobody knows that. */
+uint64_t tbp_work_asked_at(const struct tbp_launches *l, const struct tbp_line *line, size_t event);
+
 /* Whether the line holds work: no counters, nothing derived or drawn from it; of a TPU its ops. */
 bool tbp_is_work_line(const struct tbp_line *l);
 /* Number of its events that are work: all or none. */

@@ -36,6 +36,14 @@ static void keep_wanted(struct tbp_findings *f, unsigned wanted) {
     f->list.n = kept;
 }
 
+/* On the clock that the others have, as far as that is stated. */
+static void correct_start(const struct tbp_findings *f, struct tbp_host_facts *facts) {
+    for (size_t i = 0; i < f->n_clock_offsets; i++)
+        if (facts->start_ns &&
+            tbp_clock_offset_is_of(&f->clock_offsets[i], facts->name, facts->rank))
+            facts->start_ns -= (uint64_t)(f->clock_offsets[i].ahead_ps / 1000);
+}
+
 int tbp_findings_collect(struct tbp_findings *f, struct tbp_session *s, uint32_t first,
                          uint32_t end, unsigned wanted, struct tbp_error *err) {
     struct tbp_host_facts *facts = TBP_NEW_N(&f->arena, struct tbp_host_facts, end - first + 1);
@@ -49,6 +57,7 @@ int tbp_findings_collect(struct tbp_findings *f, struct tbp_session *s, uint32_t
             tbp_check_devices(f, h);
         if (wanted & (TBP_SPOILS_STEPS | TBP_SPOILS_RANKS))
             tbp_check_steps(f, h, &facts[i - first]);
+        correct_start(f, &facts[i - first]);
         if (end - first > 1)
             tbp_session_release_events(s, i);
     }

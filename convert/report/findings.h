@@ -13,6 +13,7 @@
 
 #include "base/vec.h"
 #include "convert/analyze/session.h"
+#include "convert/report/host_clock.h"
 #include "plugin_data/json_out.h"
 
 enum tbp_spoils {
@@ -34,7 +35,9 @@ struct tbp_finding {
 
 struct tbp_findings {
     TBP_VEC(struct tbp_finding) list;
-    struct tbp_arena arena; /* texts */
+    struct tbp_arena arena;                       /* texts */
+    const struct tbp_clock_offset *clock_offsets; /* set before collect; or NULL */
+    size_t n_clock_offsets;
 };
 
 void tbp_findings_init(struct tbp_findings *f);

@@ -46,15 +46,7 @@ void tbp_intervals_release(struct tbp_intervals *v) {
 
 /* The first interval that ends after time_ps. */
 static size_t first_after(const struct tbp_intervals *v, uint64_t time_ps) {
-    size_t low = 0, high = v->list.n;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (v->list.at[mid].end_ps <= time_ps)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return tbp_vec_count_up_to(&v->list, struct tbp_interval, end_ps, time_ps);
 }
 
 static uint64_t covered_until(const struct tbp_intervals *v, uint64_t time_ps) {

@@ -63,18 +63,8 @@ void tbp_memory_use_release(struct tbp_memory_use *m) {
     tbp_vec_release(&m->points);
 }
 
-/* Points before time_ps, or at it too. */
-static size_t count_until(const struct tbp_memory_use *m, uint64_t time_ps, bool with_equal) {
-    size_t low = 0, high = m->points.n;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        uint64_t t = m->points.at[mid].time_ps;
-        if (t < time_ps || (with_equal && t == time_ps))
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+static size_t count_until(const struct tbp_memory_use *m, uint64_t time_ps) {
+    return tbp_vec_count_up_to(&m->points, struct tbp_memory_point, time_ps, time_ps);
 }
 
 static struct tbp_memory_sum sum_between(const struct tbp_memory_use *m, size_t from, size_t to) {
@@ -95,7 +85,7 @@ struct tbp_memory_sum tbp_memory_use_within(struct tbp_memory_use *m, uint64_t s
                                             uint64_t end_ps, bool claim) {
     if (m->points.n == 0)
         return (struct tbp_memory_sum){0, 0};
-    size_t from = count_until(m, start_ps, false), to = count_until(m, end_ps, true);
+    size_t from = start_ps ? count_until(m, start_ps - 1) : 0, to = count_until(m, end_ps);
     if (claim && from < to) {
         m->points.at[from].claims++;
         if (to < m->points.n)

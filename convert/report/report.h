@@ -11,6 +11,7 @@
 #define TBP_CONVERT_REPORT_REPORT_H
 
 #include "convert/analyze/session.h"
+#include "convert/report/host_clock.h"
 #include "convert/report/table_out.h"
 
 /* How the question was put; each report says in its file which members it looks at. */
@@ -24,6 +25,8 @@ struct tbp_report_request {
     const char **ignored; /* keys of findings */
     size_t n_ignored;
     const char *fp_point, *bp_point; /* names of ops, or NULL */
+    const struct tbp_clock_offset *clock_offsets;
+    size_t n_clock_offsets;
 };
 
 struct tbp_report {
@@ -35,6 +38,7 @@ struct tbp_report {
 
 extern const struct tbp_report tbp_report_stats;
 extern const struct tbp_report tbp_report_steps;
+extern const struct tbp_report tbp_report_collectives;
 extern const struct tbp_report tbp_report_stacks;
 extern const struct tbp_report tbp_report_export;
 extern const struct tbp_report tbp_report_check;

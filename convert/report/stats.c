@@ -87,6 +87,8 @@ static const char *const group_titles[] = {"Group",  "Input shapes", "Stack", "T
                                            "Device", "Module",       "Host",  "Type"};
 
 struct stats {
+    const struct tbp_session *session;
+    const struct tbp_report_request *request;
     struct tbp_averages averages;
     uint32_t *order; /* rows as shown */
     enum column sort;
@@ -237,14 +239,10 @@ static void choose_columns(struct stats *s, const struct tbp_report_request *r) 
         s->columns[of_memory[i]].is_hidden = !(i < 2 ? a->has_memory : a->has_device_memory);
 }
 
-static void put_time(struct tbp_json *j, const char *key, int64_t ps) {
-    char text[TBP_VALUE_MAX];
-    tbp_json_printf(j, ",\"%s\":", key);
-    tbp_json_raw(j, text, tbp_us_text(text, ps));
-}
-
-static void put_json(struct tbp_json *j, struct tbp_session *session, const struct stats *s,
-                     const struct tbp_report_request *r, const struct tbp_table *t) {
+static void put_json(struct tbp_json *j, const void *ctx, const struct tbp_table *t) {
+    const struct stats *s = ctx;
+    const struct tbp_report_request *r = s->request;
+    const struct tbp_session *session = s->session;
     tbp_json_lit(j, "{\"schema\":\"tbprof.stats/1\",\"hosts\":[");
     for (uint32_t i = tbp_report_first_host(r); i < tbp_report_end_host(session, r); i++) {
         tbp_json_lit(j, i > tbp_report_first_host(r) ? "," : "");
@@ -254,15 +252,15 @@ static void put_json(struct tbp_json *j, struct tbp_session *session, const stru
                     tbp_stats_group_choices[r->group_by], sort_name(s),
                     s->is_ascending ? "true" : "false");
     tbp_json_printf(j, ",\"rows_total\":%zu,\"rows_shown\":%zu", s->averages.rows.n, t->n_rows);
-    put_time(j, "window_us", (int64_t)s->averages.window_ps);
-    put_time(j, "self_cpu_us", s->averages.self_host_ps);
+    tbp_put_us(j, ",\"window_us\":", (int64_t)s->averages.window_ps);
+    tbp_put_us(j, ",\"self_cpu_us\":", s->averages.self_host_ps);
     tbp_json_printf(j, ",\"clamped\":%llu,\"crossing\":%llu",
                     (unsigned long long)s->averages.n_clamped,
                     (unsigned long long)s->averages.n_crossing);
     if (s->is_device_unknown)
         tbp_json_lit(j, ",\"device_us\":null");
     else
-        put_time(j, "device_us", s->averages.device_ps);
+        tbp_put_us(j, ",\"device_us\":", s->averages.device_ps);
     tbp_json_lit(j, ",\"findings\":");
     tbp_findings_json(j, &s->findings);
     tbp_json_lit(j, ",\"rows\":");
@@ -270,8 +268,8 @@ static void put_json(struct tbp_json *j, struct tbp_session *session, const stru
     tbp_json_lit(j, "}\n");
 }
 
-static void put_text(struct tbp_json *j, const struct stats *s, const struct tbp_table *t,
-                     bool color) {
+static void put_text(struct tbp_json *j, const void *ctx, const struct tbp_table *t, bool color) {
+    const struct stats *s = ctx;
     char text[TBP_VALUE_MAX];
     tbp_table_text(j, t, color);
     tbp_json_lit(j, "\nSelf CPU time total: ");
@@ -296,9 +294,10 @@ static void put_text(struct tbp_json *j, const struct stats *s, const struct tbp
                         s->averages.rows.n, sort_name(s));
 }
 
-static int put(struct tbp_session *session, struct stats *s, const struct tbp_report_request *r,
-               struct tbp_sink *out, struct tbp_arena *arena, struct tbp_error *err) {
-    struct tbp_json *j = TBP_NEW(arena, struct tbp_json);
+static int put(struct stats *s, struct tbp_sink *out, struct tbp_arena *arena,
+               struct tbp_error *err) {
+    static const struct tbp_table_frame frame = {put_json, put_text};
+    const struct tbp_report_request *r = s->request;
     size_t n = s->averages.rows.n;
     choose_columns(s, r);
     struct tbp_table t = {.columns = s->columns,
@@ -306,14 +305,7 @@ static int put(struct tbp_session *session, struct stats *s, const struct tbp_re
                           .n_rows = r->limit && r->limit < n ? r->limit : n,
                           .cell = cell,
                           .ctx = s};
-    tbp_json_init(j, out);
-    if (r->format == TBP_REPORT_JSON)
-        put_json(j, session, s, r, &t);
-    else if (r->format == TBP_REPORT_CSV)
-        tbp_table_csv(j, &t);
-    else
-        put_text(j, s, &t, r->color);
-    return tbp_json_finish(j, err);
+    return tbp_table_put(&t, r->format, r->color, &frame, arena, out, err);
 }
 
 /* Averages and findings host by host, so that one host's events are in memory. */
@@ -333,7 +325,7 @@ static int add_host(struct stats *s, struct tbp_session *session, uint32_t host,
 
 static int write(struct tbp_session *session, const struct tbp_report_request *r,
                  struct tbp_sink *out, struct tbp_error *err) {
-    struct stats s = {0};
+    struct stats s = {.session = session, .request = r};
     struct tbp_arena arena;
     int status = TBP_OK;
     tbp_arena_init(&arena);
@@ -345,7 +337,7 @@ static int write(struct tbp_session *session, const struct tbp_report_request *r
             s.is_device_unknown |= !s.averages.device_ps &&
                                    strcmp(s.findings.list.at[i].key, "no_device_records") == 0;
         sort_rows(&s, r, &arena);
-        status = put(session, &s, r, out, &arena, err);
+        status = put(&s, out, &arena, err);
     }
     tbp_findings_release(&s.findings);
     tbp_averages_release(&s.averages);

@@ -81,13 +81,6 @@ void tbp_step_marks_release(struct tbp_step_marks *m) {
 }
 
 size_t tbp_step_mark_at(const struct tbp_step_marks *m, uint64_t time_ps) {
-    size_t low = 0, high = m->list.n;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (m->list.at[mid].start_ps <= time_ps)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low && time_ps < m->list.at[low - 1].end_ps ? low - 1 : SIZE_MAX;
+    size_t n = tbp_vec_count_up_to(&m->list, struct tbp_step_mark, start_ps, time_ps);
+    return n && time_ps < m->list.at[n - 1].end_ps ? n - 1 : SIZE_MAX;
 }

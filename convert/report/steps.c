@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * `tbprof steps`: one row per step and host, then mean, median, smallest and largest. Looks at
- * host, format, color, limit, fp_point, bp_point.
+ * host, format, color, limit, fp_point, bp_point, clock_offsets.
  */
 #include "base/sort.h"
 #include "convert/report/findings.h"
@@ -131,12 +131,6 @@ static struct summary summarise(const struct tbp_step_trace *t, size_t column) {
     return s;
 }
 
-static void put_us(struct tbp_json *j, const char *key, int64_t ps) {
-    char text[TBP_VALUE_MAX];
-    tbp_json_lit(j, key);
-    tbp_json_raw(j, text, tbp_us_text(text, ps));
-}
-
 static void put_summary_json(struct tbp_json *j, const struct tbp_step_trace *t) {
     const char *comma = "";
     tbp_json_char(j, '{');
@@ -149,16 +143,17 @@ static void put_summary_json(struct tbp_json *j, const struct tbp_step_trace *t)
             continue;
         }
         tbp_json_printf(j, "{\"steps\":%zu", s.n);
-        put_us(j, ",\"mean\":", s.mean_ps);
-        put_us(j, ",\"median\":", s.median_ps);
-        put_us(j, ",\"min\":", s.min_ps);
-        put_us(j, ",\"max\":", s.max_ps);
+        tbp_put_us(j, ",\"mean\":", s.mean_ps);
+        tbp_put_us(j, ",\"median\":", s.median_ps);
+        tbp_put_us(j, ",\"min\":", s.min_ps);
+        tbp_put_us(j, ",\"max\":", s.max_ps);
         tbp_json_char(j, '}');
     }
     tbp_json_char(j, '}');
 }
 
-static void put_json(struct tbp_json *j, const struct steps *s, const struct tbp_table *t) {
+static void put_json(struct tbp_json *j, const void *ctx, const struct tbp_table *t) {
+    const struct steps *s = ctx;
     const struct tbp_step_outside *o = &s->trace.outside;
     tbp_json_lit(j, "{\"schema\":\"tbprof.steps/1\",\"known\":");
     tbp_json_lit(j, s->trace.list.n ? "true" : "false");
@@ -169,9 +164,9 @@ static void put_json(struct tbp_json *j, const struct steps *s, const struct tbp
                                             : "\"host\"");
     tbp_json_lit(j, ",\"summary\":");
     put_summary_json(j, &s->trace);
-    put_us(j, ",\"outside\":{\"input_us\":", (int64_t)o->input_ps);
+    tbp_put_us(j, ",\"outside\":{\"input_us\":", (int64_t)o->input_ps);
     tbp_json_printf(j, ",\"device_works\":%llu", (unsigned long long)o->n_works);
-    put_us(j, ",\"device_work_us\":", (int64_t)o->work_ps);
+    tbp_put_us(j, ",\"device_work_us\":", (int64_t)o->work_ps);
     tbp_json_lit(j, "},\"findings\":");
     tbp_findings_json(j, &s->findings);
     tbp_json_lit(j, ",\"steps\":");
@@ -192,8 +187,8 @@ static void put_summary_line(struct tbp_json *j, const struct tbp_step_trace *t,
     tbp_json_lit(j, s.n ? "\n" : "unknown\n");
 }
 
-static void put_text(struct tbp_json *j, const struct steps *s, const struct tbp_table *t,
-                     bool color) {
+static void put_text(struct tbp_json *j, const void *ctx, const struct tbp_table *t, bool color) {
+    const struct steps *s = ctx;
     static const enum column shown[] = {COL_MARKER, COL_PERIOD, COL_INPUT, COL_BUSY};
     const struct tbp_step_outside *o = &s->trace.outside;
     char text[TBP_VALUE_MAX];
@@ -231,7 +226,7 @@ static void choose_columns(struct steps *s, bool several_hosts) {
 
 static int put(struct steps *s, const struct tbp_report_request *r, bool several_hosts,
                struct tbp_sink *out, struct tbp_error *err) {
-    struct tbp_json *j = TBP_NEW(&s->findings.arena, struct tbp_json);
+    static const struct tbp_table_frame frame = {put_json, put_text};
     size_t n = s->trace.list.n;
     choose_columns(s, several_hosts);
     struct tbp_table t = {.columns = s->columns,
@@ -239,20 +234,22 @@ static int put(struct steps *s, const struct tbp_report_request *r, bool several
                           .n_rows = r->limit && r->limit < n ? r->limit : n,
                           .cell = cell,
                           .ctx = s};
-    tbp_json_init(j, out);
-    if (r->format == TBP_REPORT_JSON)
-        put_json(j, s, &t);
-    else if (r->format == TBP_REPORT_CSV)
-        tbp_table_csv(j, &t);
-    else
-        put_text(j, s, &t, r->color);
-    return tbp_json_finish(j, err);
+    return tbp_table_put(&t, r->format, r->color, &frame, &s->findings.arena, out, err);
+}
+
+/* Starts of the steps from `before` on become those of the common clock. */
+static void note_starts(struct steps *s, size_t before, const struct tbp_host_clock *clock) {
+    for (size_t k = before; k < s->trace.list.n; k++) {
+        uint64_t *start_ps = &s->trace.list.at[k].start_ps;
+        *start_ps = tbp_common_ps(clock, *start_ps);
+        if (k == 0 || (int64_t)(*start_ps - s->first_ps) < 0)
+            s->first_ps = *start_ps;
+    }
 }
 
 static int collect(struct steps *s, struct tbp_session *session, const struct tbp_report_request *r,
                    struct tbp_error *err) {
     uint32_t first = tbp_report_first_host(r), end = tbp_report_end_host(session, r);
-    s->first_ps = UINT64_MAX;
     for (uint32_t i = first; i < end; i++) {
         const struct tbp_host *h = tbp_session_raw_host(session, i, err);
         if (!h)
@@ -260,9 +257,12 @@ static int collect(struct steps *s, struct tbp_session *session, const struct tb
         size_t before = s->trace.list.n;
         tbp_step_trace_add(&s->trace, h, tbp_session_host_name(session, i), r->fp_point,
                            r->bp_point);
-        for (size_t k = before; k < s->trace.list.n; k++)
-            if (s->trace.list.at[k].start_ps < s->first_ps)
-                s->first_ps = s->trace.list.at[k].start_ps;
+        struct tbp_host_clock clock = tbp_host_clock_of(h);
+        for (size_t k = 0; k < r->n_clock_offsets; k++)
+            if (tbp_clock_offset_is_of(&r->clock_offsets[k], tbp_session_host_name(session, i),
+                                       tbp_host_rank(h)))
+                clock.ahead_ps = r->clock_offsets[k].ahead_ps;
+        note_starts(s, before, &clock);
         if (end - first > 1)
             tbp_session_release_events(session, i);
     }

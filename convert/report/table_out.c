@@ -256,3 +256,23 @@ void tbp_table_json(struct tbp_json *out, const struct tbp_table *t) {
     }
     tbp_json_lit(out, t->n_rows ? "\n]" : "]");
 }
+
+void tbp_put_us(struct tbp_json *out, const char *before, int64_t ps) {
+    char text[TBP_VALUE_MAX];
+    tbp_json_lit(out, before);
+    tbp_json_raw(out, text, tbp_us_text(text, ps));
+}
+
+int tbp_table_put(const struct tbp_table *t, enum tbp_report_format format, bool color,
+                  const struct tbp_table_frame *frame, struct tbp_arena *scratch,
+                  struct tbp_sink *sink, struct tbp_error *err) {
+    struct tbp_json *j = TBP_NEW(scratch, struct tbp_json);
+    tbp_json_init(j, sink);
+    if (format == TBP_REPORT_JSON)
+        frame->json(j, t->ctx, t);
+    else if (format == TBP_REPORT_CSV)
+        tbp_table_csv(j, t);
+    else
+        frame->text(j, t->ctx, t, color);
+    return tbp_json_finish(j, err);
+}

@@ -10,6 +10,7 @@
 #ifndef TBP_CONVERT_REPORT_TABLE_OUT_H
 #define TBP_CONVERT_REPORT_TABLE_OUT_H
 
+#include "base/arena.h"
 #include "plugin_data/json_out.h"
 
 enum tbp_report_format { TBP_REPORT_TEXT, TBP_REPORT_CSV, TBP_REPORT_JSON };
@@ -68,6 +69,16 @@ void tbp_table_csv(struct tbp_json *out, const struct tbp_table *t);
 /* A JSON list of objects. */
 void tbp_table_json(struct tbp_json *out, const struct tbp_table *t);
 
+/* What stands around a table in a report: its JSON object, and its text. */
+struct tbp_table_frame {
+    void (*json)(struct tbp_json *out, const void *ctx, const struct tbp_table *t);
+    void (*text)(struct tbp_json *out, const void *ctx, const struct tbp_table *t, bool color);
+};
+/* The report as asked for; CSV is the table alone. ctx is the table's. */
+int tbp_table_put(const struct tbp_table *t, enum tbp_report_format format, bool color,
+                  const struct tbp_table_frame *frame, struct tbp_arena *scratch,
+                  struct tbp_sink *sink, struct tbp_error *err);
+
 /* ---- single values ---- */
 void tbp_put_csv_text(struct tbp_json *out, struct tbp_str s); /* quoted where it must be */
 enum { TBP_VALUE_MAX = 64 };
@@ -75,6 +86,7 @@ enum { TBP_VALUE_MAX = 64 };
 size_t tbp_time_text(char *to, int64_t ps);
 size_t tbp_bytes_text(char *to, int64_t bytes); /* "640 B", "1.25 KB" … */
 size_t tbp_us_text(char *to, int64_t ps);       /* microseconds, up to 6 decimals, exact */
+void tbp_put_us(struct tbp_json *out, const char *before, int64_t ps); /* as a JSON number */
 /* One text for a terminal: no control characters reach it, bytes that are no UTF-8 neither. */
 void tbp_put_shown(struct tbp_json *out, struct tbp_str s);
 

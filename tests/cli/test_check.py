@@ -6,6 +6,7 @@ import os
 import shutil
 import unittest
 
+from import_fixtures import message
 from support import SAMPLE, SHARED, Case, run
 
 CASES = os.path.join(SHARED, "cases")
@@ -33,6 +34,26 @@ def healthy(steps=4):
         at = 1000 * i
         events += [step(i, at, 900), launch(at + 10, i + 1), kernel(at + 20, 50, i + 1)]
     return events
+
+
+def xspace(plane, errors=()):
+    return message((1, plane), *((2, e) for e in errors))
+
+
+def gpu_plane(events):
+    """Events of one stream: name, start and duration in us, stats (numbers, or texts)."""
+    names = sorted({e[0] for e in events})
+    keys = sorted({k for e in events for k in e[3]})
+    body = [(2, "/device:GPU:0")]
+    rows = []
+    for name, start, duration, stats in events:
+        row = [(1, names.index(name) + 1), (2, start * 1000000), (3, duration * 1000000)]
+        row += [(4, message((1, keys.index(k) + 1), (5 if isinstance(v, str) else 4, v))) for k, v in stats.items()]
+        rows.append((4, message(*row)))
+    body.append((3, message((1, 7), (2, "Stream #7"), *rows)))
+    body += [(4, message((1, i + 1), (2, message((1, i + 1), (2, n))))) for i, n in enumerate(names)]
+    body += [(5, message((1, i + 1), (2, message((1, i + 1), (2, k))))) for i, k in enumerate(keys)]
+    return message(*body)
 
 
 class Base(Case):
@@ -112,6 +133,55 @@ class Check(Base):
         self.assertIn("file_damaged", self.answer(path, code=1))
         self.assertIn("nothing_recorded", self.findings([], code=1))
 
+    def test_records_that_could_not_be_read(self):
+        path = self.path("cut.pt.trace.json")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(json.dumps({"schemaVersion": 1, "traceEvents": healthy(1) + [event("cpu_op", "last", 0, 5)]})[:-30])
+        self.assertEqual(self.answer(path, code=1), {"records_dropped": (1, 4), "file_damaged": (1, None)})
+
+    def test_what_the_recorder_says_it_lost(self):
+        path = self.path("h.xplane.pb")
+        with open(path, "wb") as f:
+            f.write(xspace(gpu_plane([("k", 0, 5, {})]), errors=["Dropped 17 events: buffers full"]))
+        self.assertEqual(self.answer(path, "--ignore", "steps_unknown", code=1), {"recorder_dropped": (1, None)})
+        self.assertIn("Dropped 17 events", run("check", path).stdout)
+
+    def test_replays_with_fewer_kernels_than_others(self):
+        path = self.path("h.xplane.pb")
+        replay = [("k", 10 * i, 5, {"correlation_id": 1 + i // 3, "cuda_graph_exec_id": 8}) for i in range(8)]
+        with open(path, "wb") as f: # three replays: 3, 3 and 2 kernels
+            f.write(xspace(gpu_plane(replay)))
+        self.assertEqual(self.answer(path, "--ignore", "steps_unknown", code=1), {"graph_replays_in_part": (1, 3)})
+
+    def ranks(self, *of_rank, wall_us=0):
+        for rank, events in enumerate(of_rank):
+            with open(self.path(f"w{rank}.pt.trace.json"), "w", encoding="utf-8") as f:
+                json.dump({"schemaVersion": 1, "baseTimeNanoseconds": 1780000000000000000 + rank * wall_us * 1000,
+                           "traceEvents": events}, f)
+        return self.tmp
+
+    def test_steps_that_not_all_hosts_have(self):
+        folder = self.ranks([step(n, n * 10, 9) for n in (1, 2, 3)], [step(n, n * 10 - 10, 9) for n in (2, 3, 4)])
+        self.assertEqual(self.answer(folder, code=0), {"steps_not_common": (1, 3)})
+        folder = self.ranks([step(1, 0, 9)], [step(7, 0, 9)])
+        self.assertEqual(self.answer(folder, code=1), {"steps_not_common": (1, 1)})
+
+    def test_recordings_that_did_not_begin_together(self):
+        steps = [step(1, 0, 1000)]
+        self.assertEqual(self.answer(self.ranks(steps, steps, wall_us=99), code=0), {})
+        self.assertEqual(self.answer(self.ranks(steps, steps, wall_us=100), code=0), {"start_skew": (1, None)})
+        self.assertEqual(self.answer(self.ranks(steps, steps, wall_us=1000), code=1), {"start_skew": (1, None)})
+
+    def test_reports_repeat_what_spoils_them(self):
+        """A finding stands beside the figure that it spoils, and only there."""
+        self.findings(healthy() + [step(9, 9000, 900), kernel(9100, 5000, 9), kernel(9200, 1, 10)])
+        path = self.path("rank.pt.trace.json")
+        keys = {c: {f["key"] for f in json.loads(run(c, path, "--json").stdout)["findings"]} for c in ("stats", "steps")}
+        self.assertEqual(keys, {"stats": {"impossible_durations"}, "steps": {"impossible_durations"}})
+        self.findings([launch(0, 1), kernel(5, 10, 1)])
+        keys = {c: {f["key"] for f in json.loads(run(c, path, "--json").stdout)["findings"]} for c in ("stats", "steps")}
+        self.assertEqual(keys, {"stats": set(), "steps": {"steps_unknown"}})
+
     def test_a_host_profile_without_devices_is_fit(self):
         self.assertEqual(self.answer(SAMPLE, code=0), {})
 
@@ -143,6 +213,71 @@ class Check(Base):
                 e["args"]["est. achieved occupancy %"] = 10
                 e["dur"] = 900
         self.assertEqual(self.advice(events), {"low_occupancy": 0.1})
+
+    def advice_of(self, path):
+        return {a["key"]: round(a["share"], 4) for a in json.loads(run("check", path, "--advice", "--json").stdout)["advice"]}
+
+    def test_advice_of_tensor_cores(self):
+        path = self.path("h.xplane.pb")
+        for kernel_name, right in (("sgemm_128x128", {"no_tensor_cores": 1.0}), ("volta_fp16_s884gemm_fp16", {})):
+            with open(path, "wb") as f:
+                f.write(xspace(gpu_plane([(kernel_name, 0, 80, {"tf_op": "dense/MatMul:MatMul", "correlation_id": 1,
+                                                                 "kernel_details": "regs:32 occ_pct:50"})])))
+            self.assertEqual(self.advice_of(path), right)
+
+    def test_advice_of_memory(self):
+        def memory(ts, size, allocated, reserved):
+            return {"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": ts,
+                    "args": {"Device Type": 1, "Device Id": 0, "Addr": ts, "Bytes": size, "Total Allocated": allocated,
+                             "Total Reserved": reserved}}
+        mib = 1 << 20
+        op = [event("cpu_op", "op", 0, 100)]
+        self.assertEqual(self.advice(op + [memory(10, 60 * mib, 60 * mib, 100 * mib)]), {"fragmentation": 0.4})
+        self.assertEqual(self.advice(op + [memory(10, 80 * mib, 80 * mib, 100 * mib)]), {})
+        self.assertEqual(self.advice(op + [memory(10, 6 * mib, 6 * mib, 10 * mib)]), {}) # small: of no concern
+
+    def minddata(self, pipeline=(), queue="", get_next=""):
+        folder = self.path("ms", "profiler")
+        os.makedirs(folder, exist_ok=True)
+        head = ("op_id,op_type,num_workers,output_queue_size,output_queue_average_size,output_queue_length,"
+                "output_queue_usage_rate,sample_interval,parent_id,children_id\n")
+        files = {"step_trace_raw_3_detail_time.csv":
+                 "step_num,start_point,end_point,total,fp_point,bp_point,iteration_interval,fp_and_bp,tail\n"
+                 "1,7000001000,7000031000,30000,7000001000,7000025000,0,24000,6000\n",
+                 "minddata_pipeline_raw_3.csv": head + "".join(
+                     f'{n},{op},1,"{sizes}",0,10,0,10,{parent},\n' for n, op, sizes, parent in pipeline),
+                 "device_queue_profiling_3.txt": queue, "minddata_aicpu_3.txt": get_next}
+        for name, text in files.items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+                f.write(text)
+        wanted = ("queue_empty", "getnext_starved", "dataset_op_slow")
+        return {k: v for k, v in self.advice_of(folder).items() if k in wanted}
+
+    def test_advice_of_the_queue_to_the_device(self):
+        self.assertEqual(self.minddata(queue="1 64 1 0\n1 64 2 0\n1 64 3 5\n1 64 4 0\n"), {"queue_empty": 0.75})
+        self.assertEqual(self.minddata(queue="1 64 1 9\n1 64 2 8\n1 64 3 5\n"), {})
+
+    def test_advice_of_get_next(self):
+        rows = "".join(f"GetNext_dequeue_wait {70000010 + 10 * i} {70000011 + 10 * i} {size}\n"
+                       for i, size in enumerate((0, 3, 0, 1)))
+        self.assertEqual(self.minddata(get_next=rows), {"getnext_starved": 0.5})
+
+    def test_advice_of_the_slow_op_of_a_dataset(self):
+        # queues of 10: before Map 80 % full, behind it 10 %
+        self.assertEqual(self.minddata([(0, "Batch", "[1, 1]", ""), (1, "Map", "[0, 2]", 0), (2, "Reader", "[9, 7]", 1)]),
+                         {"dataset_op_slow": 0.7})
+        # nothing anywhere: reading is slow
+        self.assertEqual(self.minddata([(0, "Batch", "[0, 0]", ""), (1, "Map", "[0, 0]", 0), (2, "Reader", "[1, 0]", 1)]),
+                         {"dataset_op_slow": 0.95})
+        # all full: the dataset is faster than the device
+        self.assertEqual(self.minddata([(0, "Batch", "[9, 9]", ""), (1, "Map", "[9, 9]", 0), (2, "Reader", "[9, 9]", 1)]),
+                         {})
+
+    def test_advice_of_hosts_that_are_slow(self):
+        for rank, dur in ((0, 1000), (1, 1200)):
+            with open(self.path(f"w{rank}.pt.trace.json"), "w", encoding="utf-8") as f:
+                json.dump({"schemaVersion": 1, "traceEvents": [step(n, n * 2000, dur) for n in (1, 2)]}, f)
+        self.assertEqual(self.advice_of(self.tmp), {"straggler": 0.2})
 
     def test_advice_as_text(self):
         text = run("check", SAMPLE, "--advice").stdout

@@ -303,6 +303,34 @@ Test(input, copies_in_parts_are_the_file) {
     cr_assert_eq(tbp_input_open_copy(&in, "/tmp", &stamp, &is_torn, NULL, NULL), TBP_E_IO);
 }
 
+Test(sort, counts_what_comes_up_to_a_limit) {
+    const struct {
+        uint32_t other;
+        uint64_t at;
+    } items[] = {{9, 10}, {8, 20}, {7, 20}, {6, 30}};
+    const uint64_t limits[] = {0, 9, 10, 19, 20, 29, 30, UINT64_MAX};
+    const size_t right[] = {0, 0, 1, 1, 3, 3, 4, 4};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        cr_assert_eq(tbp_count_up_to(items, 4, sizeof *items, 8, limits[i]), right[i]);
+    cr_assert_eq(tbp_count_up_to(NULL, 0, sizeof *items, 8, 5), 0u);
+}
+
+Test(base, lengths_of_time_have_a_unit) {
+    static const struct {
+        const char *text;
+        int64_t ps;
+    } right[] = {{"10ms", 10000000000},     {"-0.5 us", -500000},  {"1ns", 1000},
+                 {"2min", 120000000000000}, {"3s", 3000000000000}, {"0s", 0}};
+    static const char *const wrong[] = {"", "10", "ms", "1h", "nans", "1e30s", "1 0ms"};
+    int64_t ps;
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        cr_assert(tbp_str_to_ps(tbp_str_c(right[i].text), &ps), "%s", right[i].text);
+        cr_assert_eq(ps, right[i].ps, "%s", right[i].text);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        cr_assert_not(tbp_str_to_ps(tbp_str_c(wrong[i]), &ps), "%s", wrong[i]);
+}
+
 Test(base, numbers_are_sorted_ascending) {
     enum { MANY = 5000 };
     static uint32_t v[MANY];

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Between the files that make suggestions (advice.h): adding one, and groups of rules.
+ */
+#ifndef TBP_CONVERT_REPORT_ADVICE_PARTS_H
+#define TBP_CONVERT_REPORT_ADVICE_PARTS_H
+
+#include "convert/report/advice.h"
+
+/* Texts are kept as they are: literals, or of a->arena. */
+void tbp_advice_add(struct tbp_advices *a, const char *key, double share, const char *text,
+                    const char *what);
+/* advice_queues.c: MindData */
+void tbp_advise_queues(struct tbp_advices *a, const struct tbp_host *h);
+
+#endif
