@@ -15,7 +15,7 @@ SHARED = os.environ["TBPROF_SHARED"]
 BASE = "/data/plugin/profile"
 NEWEST = "xprof==2.24.2"
 ALL_HOSTS = "ALL_HOSTS"
-START_S = 60
+START_S = 300
 STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stand_in")
 
 
@@ -38,38 +38,48 @@ class Board:
 
     def __init__(self, logdir, plugin=NEWEST, python=sys.executable, **environment):
         self.logdir, self.log_path = str(logdir), str(logdir).rstrip("/") + ".log"
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
         env = {**os.environ, "TBPROF_CHARTS": "remote", "PYTHONDONTWRITEBYTECODE": "1", **environment}
         if plugin:
             env["PYTHONPATH"] = os.path.join(PLUGINS, plugin)  # an absolute path stays as it is
             if os.pathsep not in plugin and version_of(plugin) < (2, 19):  # these import TensorFlow
                 env["PYTHONPATH"] += os.pathsep + STAND_IN
                 env["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
+        for _ in range(3):
+            self.start(python, env)
+            if self.has_answered():
+                return
+            self.__exit__()
+            if "already in use" not in self.text():
+                break
+        raise AssertionError("TensorBoard did not start:\n" + self.text())
+
+    def start(self, python, env):
+        """On a port that is free now; another program may have it when TensorBoard wants it."""
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            self.port = s.getsockname()[1]
         self.log = open(self.log_path, "wb")
         self.process = subprocess.Popen(
             [python, "-m", "tensorboard.main", "--logdir", self.logdir, "--host", "127.0.0.1", "--port",
              str(self.port), "--load_fast", "false"],
             env=env, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
-        self.wait()
 
-    def wait(self):
+    def has_answered(self):
         end = time.monotonic() + START_S
         while time.monotonic() < end and self.process.poll() is None:
             try:
                 self.get("/data/plugins_listing")
-                return
+                return True
             except OSError:
                 time.sleep(0.1)
-        raise AssertionError("TensorBoard did not start:\n" + self.text())
+        return False
 
     def __enter__(self):
         return self
 
     def __exit__(self, *unused):
         self.process.terminate()
-        self.process.wait(30)
+        self.process.wait(120)
         self.log.close()
 
     def text(self):

@@ -231,9 +231,13 @@ class Hammer:
         self.wrong, self.answers = [], 0
         self.lock = threading.Lock()
 
+    def goes_on(self):
+        """For some time, and on slow machines until there have been answers enough."""
+        return not self.wrong and (time.monotonic() < self.end or self.answers <= 100)
+
     def client(self, seed):
         r = random.Random(seed)
-        while time.monotonic() < self.end and not self.wrong:
+        while self.goes_on():
             run, tool, query = r.randrange(len(self.states)), *r.choice(QUESTIONS)
             host = r.choice(("worker0", "worker1")) if tool in ("memory_profile", "trace_viewer@") else board.ALL_HOSTS
             try:
@@ -250,7 +254,7 @@ class Hammer:
 
     def replacer(self, seed):
         r = random.Random(seed)
-        while time.monotonic() < self.end:
+        while self.goes_on():
             run, host = r.randrange(len(self.states)), r.choice(("worker0", "worker1"))
             path = os.path.join(board.run_folder(self.logdir, f"run{run}"), host + ".xplane.pb")
             with open(path + ".new", "wb") as f:

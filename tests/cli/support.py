@@ -19,7 +19,7 @@ SHARED = os.path.join(os.path.dirname(ROOT), "shared")
 def run(*args, env=None, **kw):
     """Result of a tbprof call; texts decoded."""
     full = dict(os.environ, **(env or {}))
-    kw.setdefault("timeout", 120)
+    kw.setdefault("timeout", 240)  # for what hangs
     return subprocess.run([TBPROF, *args], capture_output=True, text=True, errors="replace", env=full, **kw)
 
 

@@ -202,7 +202,7 @@ class Convert(Case):
                                      stderr=subprocess.DEVNULL)
                 time.sleep(0.003 * k)
                 p.send_signal(sig)
-                code = p.wait(timeout=60)
+                code = p.wait(timeout=240)
                 self.assertIn(code, (0, -sig))
                 now = sums(self.path("log"))
                 self.assertEqual({p: now[p] for p in before}, before)

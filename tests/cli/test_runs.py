@@ -43,7 +43,7 @@ class Runs(Case):
             both = [subprocess.Popen([TBPROF, "convert", "-q", "-o", self.path(log), "--run", "r", "--host", "h", source],
                                      stderr=subprocess.PIPE) for source in (SAMPLE, WORKERS[1])]
             for p in both:
-                self.assertEqual((p.communicate(timeout=60)[1], p.returncode), (b"", 0))
+                self.assertEqual((p.communicate(timeout=240)[1], p.returncode), (b"", 0))
             self.assertIn(sums(self.folder(log=log)), wanted)
             self.check_receipt(self.folder(log=log), "h")
 
@@ -55,7 +55,7 @@ class Runs(Case):
                              stderr=subprocess.PIPE, text=True)
         self.assertIn("waiting for another tbprof", p.stderr.readline())
         os.close(held)
-        self.assertIn("replaces what was converted from 'worker0.xplane.pb'", p.communicate(timeout=60)[1])
+        self.assertIn("replaces what was converted from 'worker0.xplane.pb'", p.communicate(timeout=240)[1])
         self.assertEqual(p.returncode, 0)
         answer = json.loads(self.convert("--host", "h", "--json", SAMPLE).stdout)
         self.assertEqual(answer["runs"][0]["hosts"][0]["replaced"], "worker1.xplane.pb")
@@ -69,7 +69,7 @@ class Runs(Case):
         p.stderr.readline()
         os.rmdir(self.folder())
         os.close(held)
-        p.communicate(timeout=60)
+        p.communicate(timeout=240)
         self.assertEqual(p.returncode, 0)
         self.check_receipt(self.folder(), "worker0")
 
@@ -104,11 +104,11 @@ class Runs(Case):
         for text in ('{"tbprof":"1","files":' + "[" * 500000, '{"a":1,' * 300000, "[" * 9000000):
             with open(name, "w") as f:
                 f.write(text)
-            r = self.expect(2, "convert", "-o", self.path("log"), "--run", "r", SAMPLE, timeout=20)
+            r = self.expect(2, "convert", "-o", self.path("log"), "--run", "r", SAMPLE)
             self.assertIn("not a receipt of tbprof", r.stderr)
         os.remove(name)
         os.mkfifo(name)
-        r = self.expect(2, "convert", "-o", self.path("log"), "--run", "r", SAMPLE, timeout=20)
+        r = self.expect(2, "convert", "-o", self.path("log"), "--run", "r", SAMPLE)
         self.assertIn("not a receipt of tbprof", r.stderr)
 
     def test_pipe_at_the_place_of_a_page(self):
@@ -116,7 +116,7 @@ class Runs(Case):
         page = os.path.join(self.folder(), "worker0.overview_page.json")
         os.remove(page)
         os.mkfifo(page)
-        r = self.expect(0, "convert", "-o", self.path("log"), "--run", "r", SAMPLE, timeout=20)
+        r = self.expect(0, "convert", "-o", self.path("log"), "--run", "r", SAMPLE)
         self.assertIn(f"kept '{page}'", r.stderr)
 
     def test_receipt_does_not_speak_for_files_of_others(self):
@@ -284,7 +284,7 @@ class Runs(Case):
         for k in range(8):
             both = [subprocess.Popen([TBPROF, "convert", "-q", "-o", self.path(f"log{k}"), "--run", "r", w])
                     for w in WORKERS]
-            self.assertEqual([p.wait(timeout=60) for p in both], [0, 0])
+            self.assertEqual([p.wait(timeout=240) for p in both], [0, 0])
             self.assertEqual(self.combined(self.folder(log=f"log{k}")), self.combined(self.folder(log="both")))
 
     def test_a_third_host_and_a_lost_one(self):

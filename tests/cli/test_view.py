@@ -14,7 +14,7 @@ from support import SAMPLE, TBPROF, TWO_HOSTS, Case
 
 SHIPPED = {"tensorboard": "2.20.0", "xprof": "2.24.2"}
 RUN = "2026_11_28_00_21_30"
-TIMEOUT_S = 60
+TIMEOUT_S = 240
 
 
 class ViewCase(Case):

@@ -76,7 +76,7 @@ class Training:
 
     def stop(self):
         self.process.stdin.close()
-        self.process.wait(20)
+        self.process.wait(120)
         words = self.process.stdout.read().split()
         self.process.stdout.close()
         return int(words[0]), int(words[2])  # steps, longest wait of an annotation in us
@@ -86,7 +86,7 @@ def press(args, tools, url, addresses):
     shutil.copy(HERE / "press_capture.mjs", tools.modules)
     words = ["node", tools.modules / "press_capture.mjs", url, addresses, str(DURATION_MS), shutil.which(args.chromium),
              args.shots / "capture_dialog.png"]
-    result = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=200, cwd=tools.modules)
+    result = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=600, cwd=tools.modules)
     if result.returncode:
         return {"status": 0, "body": result.stderr[-500:], "shown": ""}
     return json.loads(result.stdout.splitlines()[-1])
@@ -101,7 +101,7 @@ def steps_of(args, folder):
 def pages(args, tools, url, run_name):
     words = ["node", tools.checker, "--url", url, "--run", run_name, "--out", args.shots, "--tools", PAGES,
              "--chromium", shutil.which(args.chromium)]
-    result = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=300, cwd=tools.modules)
+    result = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=600, cwd=tools.modules)
     return [line for line in result.stdout.splitlines() if line.startswith(("PASS", "FAIL"))]
 
 
@@ -121,7 +121,7 @@ def judge_one(args, tools, url, worker):
     if run is None:
         return
     steps = steps_of(args, run)
-    yield len(steps) == 1 and steps[0] > 5, f"steps in the profile: {steps}"
+    yield len(steps) == 1 and steps[0] > 2, f"steps in the profile: {steps}"
     lines = pages(args, tools, url, run.name)
     yield len(lines) == len(PAGES.split(",")) + 1, f"{len(lines)} answers of the checker"
     for line in lines:
@@ -136,7 +136,7 @@ def judge_two(args, tools, url, workers):
     files = sorted(f.name for f in run.iterdir() if f.name.endswith(".xplane.pb"))
     yield files == sorted(f"localhost_{w.port}.xplane.pb" for w in workers), "one run with " + " and ".join(files)
     steps = steps_of(args, run)
-    yield len(steps) == 2 and min(steps) > 5, f"steps of the hosts: {steps}"
+    yield len(steps) == 2 and min(steps) > 2, f"steps of the hosts: {steps}"
     pod = subprocess.run([args.build / "tbprof", "tool", "pod_viewer", run], capture_output=True, text=True)
     hosts = json.loads(pod.stdout)["podStatsSequence"]["podStatsMap"][0]["podStatsPerCore"] if not pod.returncode else {}
     yield len(hosts) == 2, f"{len(hosts)} workers in the pod viewer"

@@ -14,14 +14,14 @@ const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] }
 
 /** The plugin's frame, once its button is there. */
 async function pluginFrame(page) {
-  for (let i = 0; i < 120; i++) {
+  for (let i = 0; i < 480; i++) {
     for (const frame of page.frames()) {
       const button = frame.getByRole('button', { name: /capture profile/i }).first();
       if (await button.count().catch(() => 0)) return { frame, button };
     }
     await page.waitForTimeout(500);
   }
-  throw new Error('no button CAPTURE PROFILE within 60 s');
+  throw new Error('no button CAPTURE PROFILE within 240 s');
 }
 
 try {
@@ -32,12 +32,12 @@ try {
   const dialog = frame.locator('mat-dialog-container');
   await dialog.getByPlaceholder('localhost:6009,localhost:6010').fill(addresses);
   await dialog.getByLabel(/duration/i).first().fill(duration);
-  const answered = page.waitForResponse((r) => r.url().includes('/capture_profile'), { timeout: 90000 });
+  const answered = page.waitForResponse((r) => r.url().includes('/capture_profile'), { timeout: 240000 });
   await dialog.getByRole('button', { name: /^capture$/i }).click();
   const answer = await answered;
   const body = await answer.text();
-  await page.waitForTimeout(1500);
   const bar = frame.locator('mat-snack-bar-container, .mat-mdc-snack-bar-container').first();
+  await bar.waitFor({ timeout: 5000 }).catch(() => {}); // for the picture
   const shown = (await bar.count()) ? (await bar.innerText()).trim() : '';
   if (shot) await page.screenshot({ path: shot });
   console.log(JSON.stringify({ status: answer.status(), body, shown }));

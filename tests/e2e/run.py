@@ -34,7 +34,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SKIPPED = 77
-TIMEOUT_S = 300
+TIMEOUT_S = 500
 FORMATS_AT_ONCE = 7 # runs that one browser looks at
 NEWEST, LEGACY, OLD = "xprof==2.24.2", "tensorboard-plugin-profile==2.19.0", "tensorboard-plugin-profile==2.8.0"
 # names of a page; generations of the plugin differ in them, and in marks that they append
@@ -218,7 +218,7 @@ def answer_of(env, args, run, tool, host, is_legacy):
 
 def listed_tools(server, run):
     """Pages that the plugin offers for the run; it looks for runs in the background at first."""
-    for _ in range(40):
+    for _ in range(240):
         server.route("runs") # as the page does first
         answer = server.route("run_tools", run=run.name)
         if answer.status == 404: # releases up to 2.13 tell those of all runs

@@ -15,8 +15,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { createRequire } from 'node:module';
 
-const OPEN_MS = 40000; // for the frontend to choose the page
-const SETTLED_MS = 1200; // nothing new for so long: the page is finished
+const OPEN_MS = 120000; // for the frontend to choose the page
+const SETTLED_MS = 1200; // nothing new for so long while nothing was asked for and the page had time: it is finished
+const REST_MS = 60000; // for which a page may be busy
+const BUSY_MS = 200; // a look that takes so long had to wait for the page
 const EMPTY_TRACE_MS = 5000; // the trace viewer parses in silence before it shows anything
 const LOOK_MS = 250;
 const DATA = /\/data\/plugin\/profile\/data\?/;
@@ -24,7 +26,7 @@ const PLUGIN = /\/data\/plugin\/profile\//;
 
 const plan = JSON.parse(fs.readFileSync(0, 'utf8'));
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const seen = { answers: [], errors: [] }; // since the last page was opened
+const seen = { answers: [], errors: [], open: 0 }; // since the last page was opened; requests without an answer
 
 async function startBrowser() {
   const { chromium } = createRequire(path.join(plan.modules, 'x.js'))('playwright-core');
@@ -47,6 +49,9 @@ async function stayHome(context) {
 
 function listen(page) {
   page.on('pageerror', (error) => seen.errors.push('script: ' + String(error).slice(0, 200)));
+  page.on('request', () => seen.open++);
+  page.on('requestfinished', () => seen.open--);
+  page.on('requestfailed', () => seen.open--);
   page.on('response', (response) => {
     const url = response.url();
     if (DATA.test(url))
@@ -111,19 +116,18 @@ async function choose(page, tool, listed) {
   const texts = (await lists.allInnerTexts()).map(bare);
   const at = texts.findIndex((text) => listed.map(bare).includes(text));
   if (at < 0) return;
-  await lists.nth(at).click({ timeout: 3000 });
+  await lists.nth(at).click({ timeout: 30000 });
   await sleep(400);
   const options = frame.locator('mat-option');
   const wanted = (await options.allInnerTexts()).findIndex((text) => bare(text) === bare(tool));
-  if (wanted >= 0) await options.nth(wanted).click({ timeout: 3000 });
+  if (wanted >= 0) await options.nth(wanted).click({ timeout: 30000 });
 }
 
 async function open(page, { run, tool, host, listed }) {
   const query = new URLSearchParams({ run, tag: tool, tool });
   if (host) query.set('host', host);
-  seen.answers = [];
-  seen.errors = [];
   await page.goto('about:blank');
+  Object.assign(seen, { answers: [], errors: [], open: 0 });
   await page.goto(`${plan.url}/?${query}#profile`, { waitUntil: 'domcontentloaded' });
   const start = Date.now();
   let hasChosen = false;
@@ -165,10 +169,12 @@ async function settled(page, tool) {
   let view = await look(page, tool);
   let last = signature(view);
   let since = start;
-  while (Date.now() - start < OPEN_MS && Date.now() - since < patience()) {
+  while (Date.now() - start < REST_MS && Date.now() - since < patience()) {
     await sleep(LOOK_MS);
+    const before = Date.now();
     view = await look(page, tool);
-    if (signature(view) !== last) since = Date.now();
+    const isBusy = seen.open > 0 || Date.now() - before > BUSY_MS;
+    if (isBusy || signature(view) !== last) since = Date.now();
     last = signature(view);
   }
   return view;

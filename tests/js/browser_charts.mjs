@@ -83,9 +83,13 @@ async function openGallery() {
       chart.draw(google.visualization.arrayToDataTable(g.table), g.options);
     }
   }, gallery);
-  await page.waitForTimeout(60);
+  await until((n) => heard.filter((h) => h[1] === 'ready').length >= n, gallery.length);
 }
 
+/** Until it is true of the page, or for two minutes: what follows tells what is wrong then. */
+const until = (isTrue, value) => page.waitForFunction(isTrue, value, { timeout: 120000 }).catch(() => {});
+const frames = () =>
+  page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
 const texts = (selector) => page.locator(selector).allTextContents();
 const boxes = (id) =>
   page.evaluate(
@@ -114,7 +118,7 @@ const near = (a, b, slack, what) =>
 async function boxOf(selector) {
   const found = page.locator(selector).first();
   await found.scrollIntoViewIfNeeded();
-  await page.waitForTimeout(40); // the event of scrolling hides tooltips
+  await frames(); // the event of scrolling, which comes before the next one, hides tooltips
   return found.boundingBox();
 }
 async function pointAt(id, x, y) {
@@ -525,13 +529,13 @@ const checks = {
     await page.evaluate(() => {
       document.getElementById('columns').style.width = '700px';
     });
-    await page.waitForTimeout(150);
+    await until((w) => document.querySelector('#columns svg').getAttribute('width') === w, '700');
     assert.equal(await width(), '700');
     assert.equal((await heardOf('columns', 'ready')).length, 1);
     await page.evaluate(() => {
       document.getElementById('columns').style.width = '520px';
     });
-    await page.waitForTimeout(150);
+    await until((w) => document.querySelector('#columns svg').getAttribute('width') === w, '520');
   },
 
   async 'a chart that is shown later draws then, at its real width'() {
@@ -549,8 +553,9 @@ const checks = {
       );
       const before = place.querySelector('svg').getAttribute('width');
       place.style.display = '';
-      await new Promise((r) => setTimeout(r, 150));
-      const after = place.querySelector('svg').getAttribute('width');
+      const width = () => place.querySelector('svg').getAttribute('width');
+      for (let i = 0; i < 6000 && width() === before; i++) await new Promise((r) => setTimeout(r, 20));
+      const after = width();
       chart.clearChart();
       const left = place.childNodes.length;
       place.remove();
@@ -569,7 +574,10 @@ const checks = {
       },
       dark ? '#ffffff' : '#202124'
     );
-    await page.waitForTimeout(150);
+    await until(
+      (n) => document.querySelectorAll('#columns .tbc-dark').length === n,
+      dark ? 0 : 1
+    );
     assert.equal(await isDark(), dark ? 0 : 1);
     await page.evaluate(
       (color) => {
@@ -577,7 +585,10 @@ const checks = {
       },
       dark ? '#1c1e22' : ''
     );
-    await page.waitForTimeout(150);
+    await until(
+      (n) => document.querySelectorAll('#columns .tbc-dark').length === n,
+      dark ? 1 : 0
+    );
   },
 
   async 'faults become messages, not exceptions'() {
@@ -609,7 +620,7 @@ const checks = {
         {}
       );
       const bubble = place.innerText;
-      await new Promise((r) => setTimeout(r, 20));
+      for (let i = 0; i < 6000 && !told.length; i++) await new Promise((r) => setTimeout(r, 20));
       const noted = __gviz.report().problems.length;
       place.remove();
       return { text, thrown, bubble, told, noted };
@@ -636,7 +647,7 @@ const checks = {
       place.remove();
       return { spent, length };
     });
-    assert.ok(state.spent < 1500, `${state.spent} ms`);
+    assert.ok(state.spent < 30000, `${state.spent} ms`); // one step for each pair would take minutes
     assert.ok(state.length < 60000, `path of ${state.length} letters`);
   },
 

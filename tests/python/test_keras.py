@@ -42,6 +42,9 @@ class Model:
             raise ArithmeticError("of the program")
         return {"loss": 0.0}
 
+    def next_batch(self):
+        """What a data set does between two steps."""
+
     def fit(self, callback, epochs=1, validation=False):
         callback.set_params({"epochs": epochs})
         callback.set_model(self)
@@ -49,6 +52,7 @@ class Model:
         for epoch in range(epochs):
             callback.on_epoch_begin(epoch)
             for batch in range(self.batches):
+                self.next_batch()
                 callback.on_train_batch_begin(batch)
                 logs = self.train_function(batch)
                 callback.on_train_batch_end(batch, logs)
@@ -130,14 +134,22 @@ class Recording(recorded.Case):
         return self.run_of()
 
     def test_steps_last_from_begin_to_begin_and_hold_the_step_function(self):
-        run = self.fit(Model(work=0.005))
+        model = Model(work=0.005)
+        model.next_batch = tbprof.annotate(name="next batch")(model.next_batch)
+        run = self.fit(model)
         steps = recorded.steps(run)
         self.assertEqual(recorded.step_names(run), [f"train {i}" for i in range(2, 6)])
-        for before, after in zip(steps, steps[1:]):
-            self.assertAlmostEqual(before["ts"] + before["dur"], after["ts"], delta=500)
         inner = recorded.named(run, "step function")
         self.assertEqual(len(inner), 4)
-        self.assertTrue(all(5000 <= e["dur"] < 100000 for e in inner), inner)
+        self.assertTrue(all(5000 <= e["dur"] for e in inner), inner)
+        between = recorded.named(run, "next batch")
+        self.assertEqual(len(between), 4)  # after each of the steps: it belongs to that one
+        for step, function, batch in zip(steps, inner, between):
+            self.assertLessEqual(step["ts"], function["ts"])
+            self.assertLessEqual(function["ts"] + function["dur"], batch["ts"])
+            self.assertLessEqual(batch["ts"] + batch["dur"], step["ts"] + step["dur"] + 0.001)
+        for before, after in zip(steps, steps[1:]):
+            self.assertLessEqual(before["ts"] + before["dur"], after["ts"] + 0.001)
 
     def test_epochs_and_validation_are_scopes(self):
         callback = tbprof.keras.ProfilerCallback(self.logdir, (1, 20), train_subdir=False)
@@ -181,7 +193,7 @@ class Native(recorded.Case):
         spaces, brackets = [], []
         for name in ("theirs", "ours"):
             tbprof.start(self.logdir)
-            time.sleep(0.01)
+            time.sleep(0.1)
             before = time.time_ns()
             with tbprof.Trace(name):
                 pass
@@ -196,11 +208,11 @@ class Native(recorded.Case):
         trace = recorded.page("trace_viewer@", run)["traceEvents"]
         starts = {e["name"]: e["ts"] for e in trace if e.get("name") in ("theirs", "ours") and "ts" in e}
         apart_us = (_xplane.start_time_ns(ours) - _xplane.start_time_ns(theirs)) / 1000
-        self.assertGreater(apart_us, 10000)
+        self.assertGreater(apart_us, 99000)
         # Each scope lies within what was read around it, whatever else the machine does meanwhile; the clocks of
-        # two sessions, and the system's, agree within half a millisecond.
-        least = (brackets[1][0] - brackets[0][1]) / 1000 - 500
-        most = (brackets[1][1] - brackets[0][0]) / 1000 + 500
+        # two sessions, and the system's, agree within ten milliseconds, a tenth of what they are apart.
+        least = (brackets[1][0] - brackets[0][1]) / 1000 - 10000
+        most = (brackets[1][1] - brackets[0][0]) / 1000 + 10000
         self.assertTrue(least <= starts["ours"] - starts["theirs"] <= most, (least, starts, most, apart_us))
         processes = {e["args"]["name"] for e in trace if e.get("name") == "process_name"}
         self.assertTrue(any(p.endswith("/host:CPU tbprof") for p in processes), processes)

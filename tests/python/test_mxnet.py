@@ -134,7 +134,9 @@ class Aggregates(Mxnet):
     def test_memory_of_the_process(self):
         self.configure()
         mxnet.set_state("run")
-        time.sleep(0.15)  # it is looked at every 100 ms
+        end = time.monotonic() + 120
+        while "Device Storage" not in self.rows() and time.monotonic() < end:
+            time.sleep(0.05)  # it is looked at every 100 ms, by a thread
         memory = self.rows()["Device Storage"]["Memory: process"]
         self.assertGreater(memory["Max"], 1000)
         self.assertNotIn("Total", memory)

@@ -49,14 +49,14 @@ class Servers(recorded.Case):
             pass
 
     def test_a_profile_of_a_running_process(self):
-        folder = tbprof.client.trace(self.serve(), self.logdir, 300)
+        folder = tbprof.client.trace(self.serve(), self.logdir, 1000)
         self.assertEqual(recorded.runs(self.logdir), [folder])
-        self.assertGreater(len(recorded.steps(folder)), 10)
+        self.assertGreater(len(recorded.steps(folder)), 2)
 
     def test_a_profile_into_the_log_directory_of_the_client(self):
         os.makedirs(self.logdir)
         address = self.serve(mode="auto", allow_root=[self.logdir])
-        folder = tbprof.client.trace(address, self.logdir, 100, options={"delay_ms": 50})
+        folder = tbprof.client.trace(address, self.logdir, 1000, options={"delay_ms": 50})
         self.assertEqual(recorded.runs(self.logdir), [folder])
 
     def test_one_server_at_a_time(self):
@@ -72,19 +72,19 @@ class Servers(recorded.Case):
 
     def test_python_calls_of_all_threads_where_that_is_allowed(self):
         options = {"python_tracer_level": 1}
-        refused = tbprof.client.trace(self.serve(), self.logdir, 200, options=options)
+        refused = tbprof.client.trace(self.serve(), self.logdir, 1000, options=options)
         self.stop()
         self.assertFalse([e for e in recorded.events(refused) if e["name"].startswith("$")])
-        folder = tbprof.client.trace(self.serve(allow_python_tracer=True), self.logdir, 300, options=options)
+        folder = tbprof.client.trace(self.serve(allow_python_tracer=True), self.logdir, 1000, options=options)
         names = [e["name"] for e in recorded.events(folder)]
-        self.assertGreater(len([n for n in names if n.startswith("$threading.py:") and n.endswith(" is_set")]), 10)
-        self.assertGreater(len(recorded.steps(folder)), 10)
-        later = tbprof.client.trace(f"127.0.0.1:{self.port}", self.logdir, 100)
+        self.assertGreater(len([n for n in names if n.startswith("$threading.py:") and n.endswith(" is_set")]), 2)
+        self.assertGreater(len(recorded.steps(folder)), 2)
+        later = tbprof.client.trace(f"127.0.0.1:{self.port}", self.logdir, 1000)
         self.assertFalse([e for e in recorded.events(later) if e["name"].startswith("$")])
 
     def test_several_servers_some_away(self):
         with self.assertWarnsRegex(RuntimeWarning, "127.0.0.1:1: not reachable"):
-            folder = tbprof.client.trace(f"{self.serve()},127.0.0.1:1", self.logdir, 200, num_tracing_attempts=1)
+            folder = tbprof.client.trace(f"{self.serve()},127.0.0.1:1", self.logdir, 1000, num_tracing_attempts=1)
         self.assertEqual(recorded.runs(self.logdir), [folder])
 
     def test_errors(self):
@@ -111,28 +111,28 @@ class Servers(recorded.Case):
             tbprof.stop_server()  # the parent's goes on
             os._exit(0)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
-        tbprof.client.trace(address, self.logdir, 100)
+        tbprof.client.trace(address, self.logdir, 1000)
         self.assertEqual(len(recorded.runs(self.logdir)), 1)
 
     def test_the_environment_starts_one_and_collect_profile_asks_it(self):
-        program = ("import tbprof, time, sys\n"
+        program = ("import itertools, tbprof, time\n"
                    "from tbprof import _core\n"
                    "print('up', flush=True)\n"
-                   "for i in range(3000):\n"
+                   "for i in itertools.count():\n"
                    "    with tbprof.StepTrace('train', step_num=i): time.sleep(.002)\n")
         port = tbprof.start_server(0)  # free in a moment
         tbprof.stop_server()
         p = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True,
                              env=dict(os.environ, TBPROF_SERVER=str(port)))
         self.assertEqual(p.stdout.readline(), "up\n")
-        r = subprocess.run([sys.executable, "-m", "tbprof.collect_profile", str(port), "300", "--log_dir", self.logdir],
-                           capture_output=True, text=True, timeout=60)
+        r = subprocess.run([sys.executable, "-m", "tbprof.collect_profile", str(port), "1000", "--log_dir", self.logdir],
+                           capture_output=True, text=True, timeout=240)
         p.kill()
         p.wait()
         p.stdout.close()
         self.assertEqual(r.returncode, 0, r.stderr)
         self.assertIn("Dumped profiling information in: " + self.logdir, r.stdout)
-        self.assertGreater(len(recorded.steps(recorded.runs(self.logdir)[0])), 10)
+        self.assertGreater(len(recorded.steps(recorded.runs(self.logdir)[0])), 2)
 
 
 if __name__ == "__main__":

@@ -240,12 +240,12 @@ class OnDemand(recorded.Case):
         thread = threading.Thread(target=work)
         thread.start()
         try:
-            folder = tbprof.tf.client.trace(f"localhost:{self.port}", self.logdir, 200)
+            folder = tbprof.tf.client.trace(f"localhost:{self.port}", self.logdir, 1000)
         finally:
             is_over.set()
             thread.join()
         self.assertEqual(os.path.realpath(folder), os.path.realpath(self.run_of()))
-        self.assertGreater(len(recorded.named(self.run_of(), "served")), 10)
+        self.assertGreater(len(recorded.named(self.run_of(), "served")), 2)
 
     def test_one_server_at_a_time(self):
         with self.assertRaisesRegex(ValueError, "Only one profiler server"):
@@ -265,14 +265,14 @@ class Data(recorded.Case):
     def test_waiting_inside_a_step_is_input_and_everything_else_is_not(self):
         def slow():
             for i in range(8):
-                time.sleep(0.01)
+                time.sleep(0.05)
                 yield i
         tbprof.start(self.logdir)
         loader = tbprof.data.timed(slow(), "reader", "preprocessing")
         for step in range(8):
             with tbprof.StepTrace("train", step_num=step):
                 self.assertEqual(next(loader), step)
-                end = time.perf_counter() + 0.005
+                end = time.perf_counter() + 0.005  # an eleventh, so that it stays below four fifths on busy machines
                 while time.perf_counter() < end:
                     pass
         tbprof.stop()

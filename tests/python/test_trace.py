@@ -213,17 +213,23 @@ class Decorators(recorded.Case):
 
     def test_coroutines_rest_without_a_scope(self):
         @tbprof.annotate(name="coroutine")
-        async def sleeper(x):
-            await asyncio.sleep(0.01)
+        async def sleeper(x, awaited):
+            await awaited.wait()
             return x
 
-        async def both():
-            return await asyncio.gather(sleeper(1), sleeper(2))
-        result, run = self.recorded_by(lambda: asyncio.run(both()))
-        self.assertEqual(result, [1, 2])
-        found = recorded.named(run, "coroutine")
-        self.assertEqual(len(found), 4)  # each runs, rests, runs
-        self.assertLess(max(e["dur"] for e in found), 9000)
+        async def waker(awaited):
+            with tbprof.Trace("meanwhile"):
+                awaited.set()
+
+        async def all_of_them():
+            awaited = asyncio.Event()
+            return await asyncio.gather(sleeper(1, awaited), sleeper(2, awaited), waker(awaited))
+        result, run = self.recorded_by(lambda: asyncio.run(all_of_them()))
+        self.assertEqual(result, [1, 2, None])
+        found = sorted(recorded.events(run), key=lambda e: e["ts"])  # each runs, rests, runs
+        self.assertEqual([e["name"] for e in found], ["coroutine"] * 2 + ["meanwhile"] + ["coroutine"] * 2)
+        for before, after in zip(found, found[1:]):
+            self.assertLessEqual(before["ts"] + before["dur"], after["ts"] + 0.001)
 
     def test_asynchronous_generators(self):
         @tbprof.annotate(name="async generator")
