@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Annotations: what is written, what is left alone, what it costs in references."""
 import asyncio
+import contextlib
 import gc
 import sys
 import threading
@@ -52,6 +53,36 @@ class Annotations(recorded.Case):
         between = sorted(e["ts"] for e in recorded.named(self.run_of(), "between"))
         self.assertLess(found["made"], between[0])
         self.assertGreater(found["entered"], between[1])
+
+    def test_every_way_in_and_out_is_one_scope(self):
+        class Callable(tbprof.Scope):
+            def __call__(self, *_):
+                raise AssertionError("called")
+
+        class Overridden(tbprof.Trace):
+            def __enter__(self):
+                return super().__enter__()
+
+            def __exit__(self, *exc):
+                return super().__exit__(*exc)
+
+        tbprof.start(self.logdir)
+        with tbprof.Trace("with") as t:
+            self.assertIsInstance(t, tbprof.Trace)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(tbprof.Scope("stack"))
+        by_hand = tbprof.Scope("by hand")
+        self.assertIs(by_hand.__enter__(), by_hand)
+        self.assertIsNone(by_hand.__exit__(None, None, None))
+        of_class = tbprof.Scope("of class")
+        self.assertIs(type(of_class).__enter__(of_class), of_class)
+        self.assertIsNone(type(of_class).__exit__(of_class, None, None, None))
+        with Callable("callable"), Overridden("overridden"):
+            pass
+        tbprof.stop()
+        run = self.run_of()
+        for name in ("with", "stack", "by hand", "of class", "callable", "overridden"):
+            self.assertEqual(len(recorded.named(run, name)), 1, name)
 
     def test_a_trace_can_be_used_again(self):
         scope = tbprof.Trace("again", a=1)
