@@ -38,6 +38,6 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 echo "installing:$missing" >&2
 export DEBIAN_FRONTEND=noninteractive
-$as_root apt-get update -qq </dev/null >&2
+$as_root apt-get -o Acquire::Retries=3 update -qq </dev/null >&2
 # shellcheck disable=SC2086  # a list of words
-$as_root apt-get install -y -qq --no-install-recommends $missing </dev/null >&2
+$as_root apt-get -o Acquire::Retries=3 install -y -qq --no-install-recommends $missing </dev/null >&2

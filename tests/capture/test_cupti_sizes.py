@@ -19,11 +19,16 @@ def fetch(package):
     """Folder with the package's files; '' if it cannot be had."""
     folder = os.path.join(FOLDER, package.replace("==", "-"))
     if not os.path.isdir(folder):
-        done = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:",
-                               "-d", folder + ".whl", package], capture_output=True, text=True, timeout=300)
+        why = "too slow"
+        try:
+            why = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary",
+                                  ":all:", "-d", folder + ".whl", package], capture_output=True, text=True,
+                                 timeout=300).stderr
+        except subprocess.TimeoutExpired:
+            pass
         wheels = glob.glob(os.path.join(folder + ".whl", "*.whl"))
         if not wheels:
-            print(f"not to be had: {package}: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
+            print(f"not to be had: {package}: {(why.strip().splitlines() or ['?'])[-1]}")
             return ""
         with zipfile.ZipFile(wheels[0]) as z:
             z.extractall(folder)
@@ -41,7 +46,7 @@ def libraries():
 def main():
     results = []
     for library in libraries():
-        done = subprocess.run([ORACLE, library], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([ORACLE, library], capture_output=True, text=True, timeout=240)
         print(library, done.stdout, done.stderr, sep="\n", end="")
         results.append(done.returncode)
     n_skipped = results.count(77)
