@@ -303,24 +303,49 @@ static void derive_stream(struct gpu_walk *w, int64_t id, int k) {
     tbp_derive_plane_take(w->d, &w->buffers, first + 6);
 }
 
+struct stream {
+    uint32_t line;
+    bool is_compute; /* some line with this id says so */
+    size_t n_events;
+};
+
 static int busiest_compute_first(const void *x, const void *y, void *ctx) {
-    const struct tbp_plane *p = ctx;
-    const struct tbp_line *a = &p->lines[*(const uint32_t *)x],
-                          *b = &p->lines[*(const uint32_t *)y];
-    bool compute_a = tbp_str_has(a->name, "Compute"), compute_b = tbp_str_has(b->name, "Compute");
-    if (compute_a != compute_b)
-        return compute_a ? -1 : 1;
-    return a->ev.n > b->ev.n ? -1 : a->ev.n < b->ev.n;
+    const struct stream *a = x, *b = y;
+    (void)ctx;
+    if (a->is_compute != b->is_compute)
+        return a->is_compute ? -1 : 1;
+    return a->n_events > b->n_events ? -1 : a->n_events < b->n_events;
 }
 
-static void give_display_ids(struct tbp_derive_plane *d, const uint32_t *streams, size_t n) {
+/* Lines of the plane as streams, in their order; the first of them get derived lines. */
+static size_t order_streams(const struct tbp_plane *p, struct stream *streams) {
+    struct tbp_idmap compute = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_lines; i++) {
+        const struct tbp_line *l = &p->lines[i];
+        if (l->is_derived)
+            continue;
+        bool is_new;
+        uint32_t *is_compute = tbp_idmap_put(&compute, (uint64_t)l->id, &is_new);
+        *is_compute = (!is_new && *is_compute) || tbp_str_has(l->name, "Compute");
+        streams[n++] = (struct stream){.line = (uint32_t)i, .n_events = l->ev.n};
+    }
+    for (size_t k = 0; k < n; k++)
+        streams[k].is_compute =
+            tbp_idmap_get(&compute, (uint64_t)p->lines[streams[k].line].id) == 1;
+    tbp_idmap_release(&compute);
+    tbp_sort(streams, n, sizeof *streams, busiest_compute_first, NULL);
+    return n < STREAMS_MAX ? n : STREAMS_MAX;
+}
+
+static void give_display_ids(struct tbp_derive_plane *d, const struct stream *streams, size_t n) {
     struct tbp_plane *p = d->plane;
     int64_t *ids = d->out->display_ids = TBP_NEW_N(d->arena, int64_t, p->n_lines);
     for (size_t i = 0; i < p->n_lines; i++) {
         const int64_t id = p->lines[i].id;
         ids[i] = p->lines[i].display_id;
         for (size_t k = 0; k < n; k++)
-            if (p->lines[streams[k]].id == id)
+            if (p->lines[streams[k].line].id == id)
                 ids[i] = IDS_PER_STREAM * (int64_t)k + 1;
         /* A line of the file that has the id of a derived line shares its place too. */
         for (size_t k = 0; d->out->taken && d->out->taken[i].name.n && k < d->lines.n; k++)
@@ -332,19 +357,14 @@ static void give_display_ids(struct tbp_derive_plane *d, const uint32_t *streams
 void tbp_derive_gpu(struct tbp_derive_plane *d, const struct tbp_hlo_table *hlo,
                     const struct tbp_scopes *scopes) {
     struct tbp_plane *p = d->plane;
-    uint32_t *streams = TBP_NEW_N(d->arena, uint32_t, p->n_lines);
-    size_t n = 0;
-    for (size_t i = 0; i < p->n_lines; i++)
-        if (!p->lines[i].is_derived)
-            streams[n++] = (uint32_t)i;
-    tbp_sort(streams, n, sizeof *streams, busiest_compute_first, p);
-    n = n < STREAMS_MAX ? n : STREAMS_MAX;
+    struct stream *streams = TBP_NEW_N(d->arena, struct stream, p->n_lines);
+    const size_t n = order_streams(p, streams);
     struct gpu_walk *w = TBP_NEW(d->arena, struct gpu_walk);
     w->d = d;
     w->hlo = hlo;
     w->scopes = scopes;
     for (size_t k = 0; k < n; k++)
-        derive_stream(w, p->lines[streams[k]].id, (int)k);
+        derive_stream(w, p->lines[streams[k].line].id, (int)k);
     give_display_ids(d, streams, n);
     d->out->drops_empty_lines = true;
     tbp_strtab_release(&w->texts);

@@ -7,6 +7,8 @@
 #include "convert/model/builder.h"
 #include "convert/model/stats.h"
 
+#include <string.h>
+
 #define STEP_IDLE_TIME "step_idle_time_ps"
 
 bool tbp_is_tpu_step_line(struct tbp_str name) {
@@ -161,19 +163,27 @@ static size_t step_over(const struct tbp_line *top, size_t *index, bool *has_ind
     return top->ev.n;
 }
 
-static void hand_down(const struct tbp_line *top, struct tbp_line *l) {
+/* Groups of the steps below, which go to all that touches them, even to other modules: such a
+ * module hands on its own group but shows that of the first one it touches. */
+static void hand_down(struct tbp_line *top, struct tbp_line *l, bool is_top) {
     size_t index = 0, current = top->ev.n;
     bool has_index = false;
     int64_t group;
     for (size_t i = 0; i < l->ev.n; i++) {
         if (current == top->ev.n || !overlaps(top, current, l, i))
             current = step_over(top, &index, &has_index, l, i);
-        if (current == top->ev.n || !tbp_event_group(top, current, &group) ||
-            (l->ev.has[i] & TBP_HAS_GROUP))
-            continue; /* a group of its own stands first on the event */
+        if (current == top->ev.n || !tbp_event_group(top, current, &group))
+            continue;
+        if (l->ev.has[i] & TBP_HAS_GROUP) { /* a group of its own stands first on the event */
+            if (is_top && (l->ev.flags[i] & TBP_EVENT_GROUPED))
+                l->ev.group[i] = (int32_t)group;
+            continue;
+        }
         l->ev.group[i] = (int32_t)group;
         l->ev.has[i] |= TBP_HAS_GROUP;
         l->ev.flags[i] |= TBP_EVENT_GROUPED | TBP_EVENT_INHERITED;
+        if (is_top)
+            top->ev.group[i] = (int32_t)group;
     }
 }
 
@@ -186,7 +196,14 @@ void tbp_regroup_tpu_plane(struct tbp_plane *p) {
         merge_steps(steps);
         name_steps(steps);
     }
+    struct tbp_arena scratch;
+    tbp_arena_init(&scratch);
+    struct tbp_line own = *top; /* with the groups as they were */
+    own.ev.group = TBP_NEW_N(&scratch, int32_t, top->ev.n);
+    if (top->ev.n)
+        memcpy(own.ev.group, top->ev.group, top->ev.n * sizeof *own.ev.group);
     for (size_t i = 0; i < p->n_lines; i++)
         if (&p->lines[i] != steps)
-            hand_down(top, &p->lines[i]);
+            hand_down(&own, &p->lines[i], &p->lines[i] == top);
+    tbp_arena_release(&scratch);
 }
