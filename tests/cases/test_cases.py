@@ -15,7 +15,7 @@ import subprocess
 import sys
 import unittest
 
-from values import Profile, facts, kineto_zero_ns, number, run, with_step
+from values import Profile, facts, kineto_zero_ns, number, run
 from support import ROOT, SHARED, Case
 
 FOLDER = os.path.join(SHARED, "cases")
@@ -45,16 +45,7 @@ for _case in ("events-shorter-than-a-nanosecond", "gaps-between-step-markers", "
 ASIDE["gaps-between-step-markers"]["step-num-unsigned.xplane.pb/official_2.24.2_names"] = \
     ASIDE["gaps-between-step-markers"]["official_2.24.2"]
 
-MISSING = {  # case -> part of the values -> what is missing
-    "collective-kernel-names-and-missing-metadata": {
-        "allreduce": "no report tells sizes and bandwidths of collectives",
-        "allgather_bandwidth": "no report tells sizes and bandwidths of collectives"},
-    "collective-wait-of-a-late-rank": {
-        "transfer_each": "waiting and transferring are not told apart yet",
-        "wait": "waiting and transferring are not told apart yet",
-        "late_rank": "who was late is not told yet",
-        "arrival_skew_first": "waiting and transferring are not told apart yet"},
-}
+MISSING = {}  # case -> part of the values -> what is missing
 
 ELSEWHERE = {  # case -> file, text in it: the test that does what the case says
     "profile-batch-arguments": ("tests/python/test_keras.py", "class ProfileBatch"),
@@ -88,22 +79,18 @@ def _(folder, want, tmp):
 
 @case("collective-kernel-names-and-missing-metadata")
 def _(folder, want, tmp):
-    path = os.path.join(folder, "rank0.pt.trace.json")
-    p = Profile(path)
-    (step,) = Profile(with_step(path, os.path.join(tmp, "s.pt.trace.json"))).steps["steps"]
-    with open(os.path.join(tmp, "s.pt.trace.json"), encoding="utf-8") as f:
-        doc = json.load(f)
-    n_collectives = 0  # which kernels count as such: ask for each of them alone
-    alone = os.path.join(tmp, "alone.pt.trace.json")
-    for e in p.kernels:
-        with open(alone, "w", encoding="utf-8") as f:
-            json.dump(dict(doc, traceEvents=[x for x in doc["traceEvents"]
-                                             if x.get("cat") != "kernel" or x["name"] == e[2]]), f)
-        n_collectives += Profile(alone).per_step("all_reduce_us") != [0]
-    return {"comm_kernels": n_collectives, "compute_kernels": p.kernel_count - n_collectives,
-            "communication": step["all_reduce_us"], "overlap": step["all_reduce_us"] - step["exposed_us"],
-            "compute": step["busy_us"] - step["exposed_us"], "device_busy": step["busy_us"],
-            "device_window": p.window(kineto_zero_ns(path)), "idle": step["device_us"] - step["busy_us"]}
+    p = kineto(folder, "rank0.pt.trace.json")
+    answer = p.ask("collectives")
+    (host,) = answer["hosts"]
+    (reduced,) = [c for c in answer["collectives"] if c["recognised_by"] == "metadata"]
+    (gathered,) = [c for c in answer["collectives"] if c["kind"] == "all-gather"]
+    return {"comm_kernels": host["collectives"], "compute_kernels": p.kernel_count - host["collectives"],
+            "communication": host["communication_us"], "compute": host["compute_us"], "overlap": host["overlap_us"],
+            "device_busy": host["busy_us"], "device_window": p.window(kineto_zero_ns(p.path)), "idle": p.idle(),
+            "allreduce": {"bytes": reduced["size_bytes"], "duration": reduced["duration_us"],
+                          "algorithm_bandwidth_GBps": reduced["algorithm_gbps"],
+                          "bus_bandwidth_GBps": reduced["bus_gbps"]},
+            "allgather_bandwidth": gathered["algorithm_gbps"]}
 
 
 @case("host-triton-op-carries-stream-0")
@@ -224,28 +211,26 @@ def _(folder, want, tmp):
 @case("collective-wait-of-a-late-rank")
 def _(folder, want, tmp):
     for rank in (0, 1):
-        name = f"rank{rank}.pt.trace.json"
-        shutil.copy(os.path.join(folder, name), os.path.join(tmp, name))
+        shutil.copy(os.path.join(folder, f"rank{rank}.pt.trace.json"), tmp)
     both = Profile(tmp)
-    yield {"suspicious_durations": both.check.get("impossible_durations", {"count": 0})["count"]}
-    for rank in (0, 1):
-        path = os.path.join(folder, f"rank{rank}.pt.trace.json")
-        p = Profile(path)
-        (step,) = Profile(with_step(path, os.path.join(tmp, f"step{rank}.pt.trace.json"))).steps["steps"]
-        calls = [e for e in p.kernels if "reduce" in e[2].lower()]
-        found = {"kernel_count": p.kernel_count, "device_busy": p.busy(), "communication_raw": step["all_reduce_us"],
-                 "compute": step["busy_us"] - step["exposed_us"],
-                 "communication_percent_raw": 100 * step["all_reduce_us"] / p.busy()}
-        outliers = p.check.get("collective_waits", {"count": 0})
-        if outliers["count"]:
-            steady = [number(e[4]) for e in calls if e[4] < max(c[4] for c in calls)]
-            found["steady_state_communication_percent"] = \
-                100 * len(calls) * steady[0] / (found["compute"] + len(calls) * steady[0])
-            yield {"outlier_vs_median": {"rank": rank, "duration": number(max(e[4] for e in calls)),
-                                         "median_of_others": sorted(steady)[len(steady) // 2]}}
-        else:
-            del found["kernel_count"]
-        yield {"collectives": len(calls), f"rank{rank}": found}
+    answer = both.ask("collectives")
+    calls = {rank: [c for c in answer["collectives"] if c["rank"] == rank] for rank in (0, 1)}
+    (transfer,) = {c["transfer_us"] for c in answer["collectives"]}
+    (late,) = {c["rank"] for c in answer["collectives"] if c["late"]}
+    longest = max(answer["collectives"], key=lambda c: c["duration_us"])
+    yield {"collectives": len({c["collective"] for c in answer["collectives"]}), "transfer_each": transfer,
+           "wait": {f"rank{rank}": [c["wait_us"] for c in listed] for rank, listed in calls.items()},
+           "late_rank": late, "arrival_skew_first": answer["collectives"][0]["skew_us"],
+           "suspicious_durations": both.check.get("impossible_durations", {"count": 0})["count"],
+           "outlier_vs_median": {"rank": longest["rank"], "duration": longest["duration_us"],
+                                 "median_of_others": longest["median_us"]}}
+    for host in answer["hosts"]:
+        found = {"device_busy": host["busy_us"], "communication_raw": host["communication_us"],
+                 "compute": host["compute_us"], "communication_percent_raw": 100 * host["communication_share"]}
+        if host["rank"] == 0:
+            found["kernel_count"] = kineto(folder, "rank0.pt.trace.json").kernel_count
+            found["steady_state_communication_percent"] = 100 * host["transfer_share"]
+        yield {f"rank{host['rank']}": found}
 
 
 # ---- XPlane ----

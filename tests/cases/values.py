@@ -154,17 +154,3 @@ def kineto_zero_ns(path):
         doc = json.load(f, parse_float=Decimal)
     first = min(Decimal(e["ts"]) for e in doc["traceEvents"] if e["ph"] in "XiC")
     return int((first - 6912345678901) * 1000)
-
-
-def with_step(path, out):
-    """A copy of a Kineto file with one step around everything, so that figures per step are figures of the whole."""
-    with open(path, encoding="utf-8") as f:
-        doc = json.load(f, parse_float=Decimal)
-    spans = [(e["ts"], e["ts"] + e["dur"]) for e in doc["traceEvents"] if e["ph"] == "X"]
-    first, last = min(a for a, _ in spans) - 1, max(b for _, b in spans) + 1
-    host = next(e for e in doc["traceEvents"] if e["ph"] == "X" and e["cat"] != "kernel")
-    doc["traceEvents"].append({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": host["pid"],
-                               "tid": host["tid"], "ts": first, "dur": last - first})
-    with open(out, "w", encoding="utf-8") as f:
-        json.dump(doc, f, default=float)
-    return out
