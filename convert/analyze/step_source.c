@@ -192,6 +192,7 @@ static void rebuild(struct applying *a, struct tbp_line *l, const struct role *r
     struct tbp_line_builder b;
     bool is_device = tbp_is_device_plane(l->plane->name);
     tbp_line_builder_init(&b, l->plane);
+    b.keeps_bytes = true;
     for (size_t i = 0; i < l->ev.n; i++) {
         struct tbp_event_row *row =
             tbp_line_builder_event(&b, l->ev.start_ps[i], l->ev.dur_ps[i], l->ev.meta[i]);
@@ -298,6 +299,7 @@ static void add_marks(struct applying *a) {
     struct tbp_strtab names = {0};
     TBP_VEC(uint32_t) metas = {0};
     tbp_line_builder_init(&b, p);
+    b.keeps_bytes = true;
     for (size_t i = 0; i < a->steps.list.n; i++) {
         const struct tbp_given_step *s = &a->steps.list.at[i];
         uint32_t name = tbp_strtab_put(&names, s->name);

@@ -132,7 +132,7 @@ void tbp_events_store(struct tbp_events *ev, size_t i, const struct tbp_event_ro
 void tbp_line_builder_finish(struct tbp_line_builder *b, struct tbp_line *line) {
     close_event(b);
     struct tbp_host *h = b->plane->host;
-    uint8_t *bytes = TBP_NEW_N(&h->columns, uint8_t, b->bytes.n);
+    uint8_t *bytes = TBP_NEW_N(b->keeps_bytes ? &h->arena : &h->columns, uint8_t, b->bytes.n);
     if (b->bytes.n)
         memcpy(bytes, b->bytes.at, b->bytes.n);
     tbp_events_alloc(h, &line->ev, b->rows.n);

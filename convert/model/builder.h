@@ -32,6 +32,7 @@ struct tbp_line_builder {
     TBP_VEC(struct tbp_event_row) rows;
     struct tbp_wire_out bytes;
     size_t open_event; /* mark in bytes, or SIZE_MAX */
+    bool keeps_bytes;  /* stats outlive the events, as those of a file do: tables borrow texts */
 };
 
 void tbp_line_builder_init(struct tbp_line_builder *b, struct tbp_plane *plane);

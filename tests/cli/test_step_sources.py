@@ -3,6 +3,7 @@
 """--steps: where steps come from, with values worked out by hand, in reports, pages and the xplane written."""
 import json
 import os
+import shutil
 import unittest
 
 from support import SAMPLE, SHARED, Case
@@ -100,6 +101,18 @@ class StepSources(Case):
         # another source is another reading: nothing of the former is kept
         self.expect(0, "convert", SAMPLE, "-o", out, "--run", "r")
         self.assertEqual(len(self.page_rows(out, "--semantics", "repair")), 4)
+
+    def test_several_hosts(self):
+        """Tables of all hosts borrow texts of hosts whose events are given back: what was built anew must stay."""
+        folder = self.path("run")
+        os.mkdir(folder)
+        for rank in (0, 1):
+            shutil.copy(self.trace, os.path.join(folder, f"w{rank}.pt.trace.json"))
+        one = self.expect(0, "tool", "framework_op_stats", self.trace, "--steps", "from=aten::zero_").stdout
+        both = self.expect(0, "tool", "framework_op_stats", folder, "--steps", "from=aten::zero_").stdout
+        for op in ("aten/mm", "aten/add", "aten/zero_"):
+            self.assertEqual(both.count(f'"{op}"'), one.count(f'"{op}"'))
+        self.expect(0, "convert", folder, "-o", self.path("out"), "--steps", "every=1ms")
 
     def test_wrong_values(self):
         for source in ("every=10", "every=0ms", "name=", "none=1", "steps"):
