@@ -6,6 +6,7 @@
  */
 #include "convert/report/stacks.h"
 
+#include "base/sort.h"
 #include "convert/report/op_averages.h"
 #include "convert/report/report.h"
 #include "convert/report/stack_tree.h"
@@ -77,6 +78,37 @@ static void put(struct tbp_json *j, struct stacks *s, const struct tbp_report_re
     }
 }
 
+static int by_parent_and_name(const void *a, const void *b, void *ctx) {
+    const struct tbp_stack_tree *t = ctx;
+    const struct tbp_stack_node *x = &t->nodes.at[*(const uint32_t *)a];
+    const struct tbp_stack_node *y = &t->nodes.at[*(const uint32_t *)b];
+    return x->parent != y->parent ? (x->parent < y->parent ? -1 : 1)
+                                  : tbp_str_cmp(t->names.strs[x->name], t->names.strs[y->name]);
+}
+
+/* Frames of one parent by name, each followed by what it called: whichever thread came first. */
+static void choose_shown(struct stacks *s, struct tbp_arena *a) {
+    const struct tbp_stack_tree *t = &s->tree;
+    uint32_t n = (uint32_t)t->nodes.n;
+    uint32_t *sorted = TBP_NEW_N(a, uint32_t, n + 1);
+    uint32_t *end = TBP_NEW_N(a, uint32_t, n + 1); /* of the children of a node in sorted */
+    TBP_VEC(uint32_t) open = {0};
+    for (uint32_t i = 1; i < n; i++)
+        sorted[i - 1] = i;
+    tbp_sort(sorted, n ? n - 1 : 0, sizeof *sorted, by_parent_and_name, &s->tree);
+    for (uint32_t i = 0; i + 1 < n; i++)
+        end[t->nodes.at[sorted[i]].parent] = i + 1;
+    *tbp_vec_push(&open) = 0;
+    while (open.n) {
+        uint32_t node = open.at[--open.n];
+        if (node && metric(s, node) >= PS_PER_US)
+            *tbp_vec_push(&s->shown) = node;
+        for (uint32_t i = end[node]; i-- > 0 && t->nodes.at[sorted[i]].parent == node;)
+            *tbp_vec_push(&open) = sorted[i];
+    }
+    tbp_vec_release(&open);
+}
+
 static int collect(struct stacks *s, struct tbp_session *session,
                    const struct tbp_report_request *r, struct tbp_error *err) {
     for (uint32_t i = tbp_report_first_host(r); i < tbp_report_end_host(session, r); i++) {
@@ -86,9 +118,6 @@ static int collect(struct stacks *s, struct tbp_session *session,
         tbp_stack_tree_add(&s->tree, h, (enum tbp_frames)r->group_by);
         tbp_session_release_events(session, i);
     }
-    for (uint32_t n = 1; n < s->tree.nodes.n; n++)
-        if (metric(s, n) >= PS_PER_US)
-            *tbp_vec_push(&s->shown) = n;
     return TBP_OK;
 }
 
@@ -99,6 +128,7 @@ static int write(struct tbp_session *session, const struct tbp_report_request *r
     tbp_arena_init(&arena);
     int status = collect(&s, session, r, err);
     if (!status) {
+        choose_shown(&s, &arena);
         struct tbp_json *j = TBP_NEW(&arena, struct tbp_json);
         tbp_json_init(j, out);
         put(j, &s, r);

@@ -12,10 +12,10 @@ Five ways to the page:
   served-2.19   the same with plugin 2.19.0
   old      as legacy, shown by plugin 2.8.0; only when asked for with --only old
 
-All but formats with runs of a CPU, of two hosts, without steps, cut short, of a GPU, of JAX, of a database of Nsight Systems (made
-a run by tbprof first). The page must open without an error
-and show the figures of `tbprof tool` (judge.py). Pages for which a run has no data are left out: plugins offer
-them all the same, and their frontends fail on empty tables, also on the official converter's.
+All but formats with runs of a CPU, of two hosts, without steps, cut short, of a GPU, of JAX, of a database of Nsight
+Systems (made a run by tbprof first). The page must open without an error and show the figures of `tbprof tool`
+(judge.py). Pages for which a run has no data are left out: plugins offer them all the same, and their frontends fail on
+empty tables, also on the official converter's.
 
 DIR holds venv/ (TensorBoard and tbprof's Python package), plugins/RELEASE/ and node_modules/playwright-core. --setup
 makes there what is missing, from PyPI and npm; --env (or $TBPROF_E2E_ENV, or BUILD/python-tests) takes what is there.

@@ -51,6 +51,9 @@ def kineto(seed=1, begin=US):
             ts = at + 5 * r.randrange(36)
             device("kernel", r.choice(("gemm", "void add<float>(float*)", "ncclDevKernel_AllReduce")), ts, r.choice((5, 10)),
                    grid=r.choice(([1, 1, 1], [8, 1, 1])), block=[128, 1, 1], **{"registers per thread": r.choice((16, 32))})
+        for ph, ts in (("s", at + 5 * r.randrange(36)), ("f", at + 5 * r.randrange(36))):
+            events.append({"ph": ph, "cat": "fwdbwd", "name": "fwdbwd", "id": step + 1, "pid": 100, "tid": r.choice((1, 2)),
+                           "ts": begin + ts})
         device("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at + 40, 5, bytes=r.choice((64, 128)))
         for size in (512, 1024, -512):
             events.append({"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 100, "tid": 1,

@@ -7,7 +7,7 @@
 
   [--tbprof FILE] [--public] [--limit BYTES] [--only WORD]...   --public: recordings of ../shared instead of our own files
 
-Compared are all pages that convert writes, `tool` for those it does not write, and `stats --json`. Exempt is
+Compared are all pages that convert writes, `tool` for those it does not write, stats, steps and stacks. Exempt is
 HOST.tbprof.json (sizes and offsets of the input), and see changes.py.
 """
 import argparse
@@ -64,7 +64,8 @@ def told(args, path, folder):
     return found
 
 
-STATISTICS = {"stats": ("stats", "--json"), "steps": ("steps", "--json"),
+STATISTICS = {"stats": ("stats", "--json"), "steps": ("steps", "--json"), "stacks": ("stacks", "--json"),
+              "shapes": ("stats", "--json", "--group-by", "shape"),
               "tf_data": ("tool", "tf_data_bottleneck_analysis")}
 
 
@@ -208,7 +209,7 @@ def without_file(answers):
         return json.dumps(found).encode()
     repair = re.compile(rb'(\{"c":\[\{"v":"INFO"\},\{"v":)?"[^"]*\(repair: [^"]*"(\}\]\})?')
     seen = {name: repair.sub(b"", page) if name.endswith(".json") else page for name, page in answers.items()}
-    return dict(seen, stats=rest(answers["stats"]), steps=rest(answers["steps"]))
+    return dict(seen, **{page: rest(answers[page]) for page in ("stats", "steps", "shapes")})
 
 
 def check_round_trip(args, path, folder):
