@@ -83,7 +83,8 @@ struct tbp_trace_track {
     int64_t sort; /* smaller first */
     int64_t first_ns;
     uint32_t rank;
-    uint64_t types; /* of a stream: bits of TBP_TRACE_STREAM_TYPES */
+    uint64_t types;   /* of a stream: bits of TBP_TRACE_STREAM_TYPES */
+    uint64_t content; /* of its events, in no order; 0 where nothing ties with the track */
 };
 
 struct tbp_trace_plane {

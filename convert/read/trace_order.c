@@ -144,19 +144,61 @@ static int by_number(int64_t a, int64_t b) {
 }
 
 /* Threads by their first event: numbers of processes differ from run to run. Streams by number. */
-static int by_track(const void *a, const void *b, void *ctx) {
-    const struct tbp_trace *t = ctx;
-    const struct tbp_trace_track *x = &t->tracks.at[*(const uint32_t *)a];
-    const struct tbp_trace_track *y = &t->tracks.at[*(const uint32_t *)b];
+static int by_place(const struct tbp_trace *t, const struct tbp_trace_track *x,
+                    const struct tbp_trace_track *y) {
     if (x->plane != y->plane)
         return by_number(t->planes.at[x->plane].rank, t->planes.at[y->plane].rank);
     int order = x->kind == TBP_TRACK_DEVICE ? by_number(x->id, y->id) : 0;
     if (x->kind != y->kind)
         return by_number(x->kind, y->kind);
     order = order ? order : by_number(x->first_ns, y->first_ns);
-    order = order ? order : tbp_str_cmp(x->name, y->name);
-    order = order ? order : by_number(x->sort, y->sort);
-    return order ? order : by_number(x->id, y->id);
+    return order ? order : tbp_str_cmp(x->name, y->name);
+}
+
+/* Then by what happens there, and by numbers only where all of it is the same. */
+static int by_track(const void *a, const void *b, void *ctx) {
+    const struct tbp_trace *t = ctx;
+    const struct tbp_trace_track *x = &t->tracks.at[*(const uint32_t *)a];
+    const struct tbp_trace_track *y = &t->tracks.at[*(const uint32_t *)b];
+    int order = by_place(t, x, y);
+    if (order == 0 && x->content != y->content)
+        return x->content < y->content ? -1 : 1;
+    order = order ? order : by_number(x->id, y->id);
+    return order ? order : by_number(x->sort, y->sort);
+}
+
+static uint64_t mix(uint64_t h, uint64_t v) {
+    h = (h ^ v) * 0xff51afd7ed558ccdu;
+    return h ^ (h >> 32);
+}
+
+static void sum_contents(struct tbp_trace *t) {
+    for (size_t i = 0; i < t->rows.n; i++) {
+        const struct tbp_trace_row *row = &t->rows.at[i];
+        bool has_no_length = row->flags & (TBP_TRACE_BEGIN | TBP_TRACE_END | TBP_TRACE_MEMORY);
+        uint64_t h = mix(row->start_ps + 1, (uint64_t)row->start_ns - (uint64_t)t->origin_ns);
+        h = mix(h, has_no_length ? 0 : row->dur_ps);
+        h = mix(h, row->link);
+        t->tracks.at[row->track].content +=
+            mix(h, (uint64_t)t->rank.at[row->name] << 8 | row->flags);
+    }
+}
+
+static bool has_ties(const struct tbp_trace *t, const uint32_t *order, size_t n) {
+    for (size_t i = 1; i < n; i++)
+        if (by_place(t, &t->tracks.at[order[i - 1]], &t->tracks.at[order[i]]) == 0)
+            return true;
+    return false;
+}
+
+static void rank_planes(struct tbp_trace *t) {
+    TBP_VEC(uint32_t) order = {0};
+    for (uint32_t i = 0; i < t->planes.n; i++)
+        *tbp_vec_push(&order) = i;
+    tbp_sort(order.at, order.n, sizeof *order.at, by_plane, t);
+    for (uint32_t i = 0; i < order.n; i++)
+        t->planes.at[order.at[i]].rank = i;
+    tbp_vec_release(&order);
 }
 
 static void rank_tracks(struct tbp_trace *t) {
@@ -166,15 +208,13 @@ static void rank_tracks(struct tbp_trace *t) {
         if (t->rows.at[i].start_ns < track->first_ns)
             track->first_ns = t->rows.at[i].start_ns;
     }
-    for (uint32_t i = 0; i < t->planes.n; i++)
-        *tbp_vec_push(&order) = i;
-    tbp_sort(order.at, order.n, sizeof *order.at, by_plane, t);
-    for (uint32_t i = 0; i < order.n; i++)
-        t->planes.at[order.at[i]].rank = i;
-    order.n = 0;
     for (uint32_t i = 0; i < t->tracks.n; i++)
         *tbp_vec_push(&order) = i;
     tbp_sort(order.at, order.n, sizeof *order.at, by_track, t);
+    if (has_ties(t, order.at, order.n)) {
+        sum_contents(t);
+        tbp_sort(order.at, order.n, sizeof *order.at, by_track, t);
+    }
     for (uint32_t i = 0; i < order.n; i++)
         t->tracks.at[order.at[i]].rank = i;
     tbp_vec_release(&order);
@@ -446,6 +486,7 @@ static bool pair_all(struct tbp_trace *t, const uint32_t *track_of_rank) {
 void tbp_trace_arrange(struct tbp_trace *t) {
     quarantine_other_clocks(t);
     rank_texts(t);
+    rank_planes(t);
     rank_tracks(t);
     TBP_VEC(uint32_t) track_of_rank = {0};
     tbp_vec_reserve(&track_of_rank, t->tracks.n);
