@@ -16,10 +16,11 @@ import path from 'node:path';
 import { createRequire } from 'node:module';
 
 const OPEN_MS = 120000; // for the frontend to choose the page
-const SETTLED_MS = 1200; // nothing new for so long while nothing was asked for and the page had time: it is finished
-const REST_MS = 60000; // for which a page may be busy
-const BUSY_MS = 200; // a look that takes so long had to wait for the page
-const EMPTY_TRACE_MS = 5000; // the trace viewer parses in silence before it shows anything
+// A page is finished after so many looks that showed nothing new, with no request open. A look waits for the page, so
+// on a busy machine they take longer, as everything does.
+const SETTLED_LOOKS = 5;
+const EMPTY_TRACE_LOOKS = 20; // the trace viewer parses in silence before it shows anything
+const SETTLED_MS = 40000; // or after so long
 const LOOK_MS = 250;
 const DATA = /\/data\/plugin\/profile\/data\?/;
 const PLUGIN = /\/data\/plugin\/profile\//;
@@ -165,16 +166,15 @@ const signature = (view) =>
 /** What the page shows when it has come to rest. */
 async function settled(page, tool) {
   const start = Date.now();
-  const patience = () => (tool.startsWith('trace_viewer') && !view.tracks ? EMPTY_TRACE_MS : SETTLED_MS);
+  const wanted = () =>
+    tool.startsWith('trace_viewer') && !view.tracks ? EMPTY_TRACE_LOOKS : SETTLED_LOOKS;
   let view = await look(page, tool);
   let last = signature(view);
-  let since = start;
-  while (Date.now() - start < REST_MS && Date.now() - since < patience()) {
+  let same = 0;
+  while (Date.now() - start < SETTLED_MS && same < wanted()) {
     await sleep(LOOK_MS);
-    const before = Date.now();
     view = await look(page, tool);
-    const isBusy = seen.open > 0 || Date.now() - before > BUSY_MS;
-    if (isBusy || signature(view) !== last) since = Date.now();
+    same = seen.open > 0 || signature(view) !== last ? 0 : same + 1;
     last = signature(view);
   }
   return view;
