@@ -98,6 +98,7 @@ class Bench:
     def __init__(self, args):
         self.a = args
         self.out = os.path.join(args.work, "out")
+        self.made = {}  # trace -> events, since only whole copies are made
 
     def scaled(self, source, events):
         name = f"{os.path.basename(os.path.dirname(source))}-{os.path.basename(source)}"
@@ -131,8 +132,9 @@ class Bench:
         path = os.path.join(self.a.work, f"{events}-{os.path.basename(source).removesuffix('.gz')}")
         if not os.path.exists(path):
             tool = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scale_kineto.py")
-            subprocess.run([sys.executable, tool, os.path.join(self.a.shared, source), path + ".part",
-                            "--events", str(events)], check=True, stdout=subprocess.DEVNULL)
+            made = subprocess.run([sys.executable, tool, os.path.join(self.a.shared, source), path + ".part",
+                                   "--events", str(events)], check=True, stdout=subprocess.PIPE, text=True)
+            self.made[path] = int(made.stdout)
             os.rename(path + ".part", path)
         return path
 
@@ -163,6 +165,7 @@ class Bench:
               f"{'peak MB':>8} {'anonymous MB':>12}")
         for events in (100000, 1000000, 10000000):
             path = self.scaled_trace(source, events)
+            events = self.made.get(path, events)
             whole = self.convert(path)
             print(f"  {events:9} {os.path.getsize(path) / 1e6:7.1f} {whole.wall_s:9.3f} {whole.wall_s / events * 1e9:9.0f} "
                   f"{whole.cpu_s / events * 1e9:18.0f} {whole.peak_mb:8.0f} {whole.anonymous_mb:12.1f}", flush=True)
