@@ -303,6 +303,8 @@ static void put_sample_value(struct tbp_json *j, const struct tbp_trace_plane *p
         tbp_json_i64(j, a->i);
     } else if (a->type == TBP_STAT_UINT64) {
         tbp_json_u64(j, a->u);
+    } else if (a->type == TBP_STAT_DOUBLE && !isfinite(a->d)) {
+        tbp_json_lit(j, "null");
     } else if (a->type == TBP_STAT_DOUBLE) {
         put_double(j, p->keys[a->key].name, a->d);
     } else {
@@ -353,6 +355,8 @@ size_t tbp_stream_counters(struct tbp_json *j, const struct tbp_stream_host *h,
             put_counter_head(j, h, t, l, s);
         if (s->all.n == 0)
             continue; /* a sample without value would leave no valid JSON */
+        if (s->all.at[0].type == TBP_STAT_DOUBLE && !isfinite(s->all.at[0].d))
+            continue; /* the page draws the first value: officially a bare inf, which is no JSON */
         put_sample(j, l->plane, tbp_index_begin(h->index, r), s, is_first);
         is_first = false;
     }

@@ -35,6 +35,21 @@ class Hostile(Case):
                 f.write(part)
         return self.path(name)
 
+    def test_counters_beyond_all_numbers_leave_a_page_that_can_be_read(self):
+        def sample(ts, args):
+            return f'{{"ph":"C","name":"c","pid":1,"ts":{ts},"args":{args}}}'
+        path = self.written("c.json", ("[" + ",".join([
+            sample(1, '{"v":1.5}'), sample(2, '{"v":1e999}'), sample(3, '{"v":-1e999}'), sample(4, '{"v":"nan"}'),
+            sample(5, '{"v":2.5,"w":1e999}')]) + "]").encode())
+        self.expect(0, "convert", "-q", "-o", self.path("log"), path)
+
+        def refuse(word):
+            self.fail(f"'{word}' is no JSON")
+        for page in ("trace_viewer", "trace_viewer@"):
+            trace = json.loads(self.expect(0, "tool", page, path).stdout, parse_constant=refuse)
+        samples = [e["entries"] for e in trace["traceEvents"] if e.get("ph") == "C"]
+        self.assertEqual([entry[1:] for entry in samples[0]], [[1.5], [2.5, None]])
+
     def test_gzip_bomb_is_refused(self):
         packer = zlib.compressobj(9, zlib.DEFLATED, 31)
         blanks = b" " * (16 * MIB)
