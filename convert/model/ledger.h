@@ -49,6 +49,7 @@
     X(UNFINISHED, "unfinished", "events without an end: end with their thread", 0)                 \
     X(UNMATCHED_END, "unmatched_end", "ends of events that have not begun", 1)                     \
     X(NO_DURATION, "no_duration", "events without a duration: taken as none", 0)                   \
+    X(BAD_DURATION, "bad_duration", "durations that cannot be read: taken as none", 1)             \
     X(NOT_SHOWN, "not_shown", "records of a kind that no page shows", 0)                           \
     X(TABLE_CUT, "table_cut", "tables of a database that break off before their last row", 1)      \
     X(SHORT_ROW, "short_row", "rows of tables that lack what is needed", 1)                        \

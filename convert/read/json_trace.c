@@ -398,7 +398,10 @@ uint64_t tbp_json_trace_duration(struct tbp_json_trace *jt, const struct tbp_jso
     unsigned ps;
     struct tbp_ledger *l = &jt->host->ledger;
     if (!tbp_json_trace_time(&e->dur, &ns, &ps)) {
-        tbp_ledger_count(l, TBP_LEDGER_NO_DURATION, 1, e->offset);
+        bool is_given =
+            e->dur.token == TBP_JSON_NUMBER || (e->dur.token == TBP_JSON_STRING && e->dur.text.n);
+        tbp_ledger_count(l, is_given ? TBP_LEDGER_BAD_DURATION : TBP_LEDGER_NO_DURATION, 1,
+                         e->offset);
         return 0;
     }
     if (ns < 0 || ns > INT64_MAX / 1000 - 1) {

@@ -7,9 +7,13 @@
 static void check_losses(struct tbp_findings *f, const struct tbp_host *h) {
     const struct tbp_ledger *l = &h->ledger;
     uint64_t not_shown = l->count[TBP_LEDGER_NOT_SHOWN]; /* were read: of a kind without a page */
+    uint64_t other_clock = l->count[TBP_LEDGER_OTHER_CLOCK]; /* a finding of its own */
     uint64_t lost = l->events_dropped > not_shown ? l->events_dropped - not_shown : 0;
     if (l->events_dropped == 0) /* of a spool, defects that were no events */
         lost = l->count[TBP_LEDGER_EVENT_DROPPED];
+    if (l->events_quarantined > other_clock)
+        lost += l->events_quarantined - other_clock;
+    lost += l->count[TBP_LEDGER_BAD_DURATION];
     bool is_cut = l->count[TBP_LEDGER_JSON_CUT] || l->count[TBP_LEDGER_GZIP_DAMAGED] ||
                   l->count[TBP_LEDGER_TRUNCATED] || l->count[TBP_LEDGER_BAD_WIRE];
     tbp_finding_add(

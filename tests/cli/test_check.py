@@ -82,6 +82,13 @@ class Check(Base):
         found = self.findings(healthy() + [step(9, 5000, 900)], code=1)
         self.assertEqual(found, {"steps_without_device_work": (1, 5)})
 
+    def test_times_that_cannot_be_read_are_losses(self):
+        events = healthy() + [event("cpu_op", "a", "abc", 1), event("cpu_op", "b", 10, "zz")]
+        self.assertEqual(self.findings(events, code=1), {"records_dropped": (2, 14)})
+        absent = event("cpu_op", "c", 10, 1)
+        del absent["dur"]
+        self.assertEqual(self.findings(healthy() + [absent], code=0), {})
+
     def test_no_steps_are_told_but_tables_stay_good(self):
         self.assertEqual(self.findings([launch(0, 1), kernel(5, 10, 1)], code=0), {"steps_unknown": (1, None)})
 
