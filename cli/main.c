@@ -10,6 +10,7 @@
 #include "cli/help.h"
 #include "cli/signals.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -80,6 +81,19 @@ static int dispatch_guarded(void *ctx, struct tbp_error *err) {
     return dispatch(c->cli, c->argc, c->argv, err);
 }
 
+/* An answer that did not reach its reader is no answer, whatever it said. */
+static int check_answer(const struct tbp_cli *cli, int status, struct tbp_error *err) {
+    bool is_cut = fflush(stdout) != 0;
+    if ((!is_cut && !ferror(stdout)) || (status && tbp_exit_code(status) == TBP_EXIT_USAGE))
+        return status;
+    int saved = errno;
+    if (status)
+        tbp_cli_error(cli, err);
+    errno = saved;
+    return is_cut ? tbp_fail_errno(err, TBP_E_IO, "writing to standard output failed")
+                  : tbp_fail(err, TBP_E_IO, "writing to standard output failed");
+}
+
 int main(int argc, char **argv) {
     static const struct tbp_common defaults;
     struct tbp_arena arena;
@@ -89,9 +103,7 @@ int main(int argc, char **argv) {
     struct tbp_cli cli = {&arena, &defaults, isatty(STDOUT_FILENO) != 0,
                           isatty(STDERR_FILENO) != 0};
     int status = tbp_guard_run(dispatch_guarded, &(struct call){&cli, argc, argv}, &err);
-    /* An answer that did not reach its reader is no answer. */
-    if (fflush(stdout) != 0 && !status)
-        status = tbp_fail_errno(&err, TBP_E_IO, "writing to standard output failed");
+    status = check_answer(&cli, status, &err);
     if (status)
         tbp_cli_error(&cli, &err);
     tbp_arena_release(&arena);

@@ -256,6 +256,16 @@ class Usage(Case):
                 self.assertEqual(r.returncode, 2, args)
                 self.assertIn("output", r.stderr.lower())
 
+    def test_full_standard_output_is_told_beside_what_the_answer_says(self):
+        run_folder = self.path("log", "plugins", "profile", "empty")
+        os.makedirs(run_folder)  # a problem: exit code 1
+        self.expect(1, "doctor", "--files-only", self.path("log"))
+        with open("/dev/full", "w") as full:  # the manual is longer than a buffer
+            for args in (["help", "--man"], ["doctor", "--files-only", self.path("log")]):
+                r = subprocess.run([TBPROF, *args], stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assertEqual(r.returncode, 2, args)
+                self.assertIn("writing to standard output failed", r.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
