@@ -14,5 +14,5 @@ esac
 scripts/install_deps.sh test
 cmake --preset release >/dev/null
 cmake --build build/release
-ctest --test-dir build/release -L "^($tiers)\$" --output-on-failure </dev/null
+ctest --test-dir build/release -j2 -L "^($tiers)\$" --output-on-failure </dev/null
 echo "all tests passed"
