@@ -6,6 +6,7 @@
 
 #include "base/guard.h"
 #include "cli/cli.h"
+#include "plugin_data/rundir.h"
 #include "plugin_data/sink.h"
 
 #include <signal.h>
@@ -14,6 +15,7 @@
 
 static void on_stop(int sig) {
     tbp_sink_file_remove_temporaries();
+    tbp_rundir_remove_empty();
     signal(sig, SIG_DFL);
     raise(sig);
 }
@@ -24,6 +26,7 @@ static void on_bus_error(int sig, siginfo_t *info, void *context) {
     (void)sig, (void)context;
     tbp_guard_bus_error(info->si_addr);
     tbp_sink_file_remove_temporaries();
+    tbp_rundir_remove_empty();
     ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
     _exit(n < 0 ? TBP_EXIT_USAGE : TBP_EXIT_DAMAGED);
 }

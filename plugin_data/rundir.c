@@ -5,10 +5,23 @@
 #include "plugin_data/rundir.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-enum { NAME_MAX_BYTES = 255 };
+enum { NAME_MAX_BYTES = 255, MADE = 64 };
+
+/* Folders made by this process, in a ring, because a signal handler must find them without locks or
+ * heap. A path is written while `live` is not set. */
+struct made {
+    atomic_bool live;
+    char path[PATH_MAX];
+};
+static struct made made[MADE];
+static atomic_uint n_made;
 
 /* What plugins look for, the longer of two endings first. The last two are only for people. */
 static const char *const suffixes[] = {
@@ -82,6 +95,30 @@ bool tbp_rundir_split_path(struct tbp_str path, struct tbp_str *logdir, struct t
     return run->n > 0;
 }
 
+/* Noted before it is made: a signal between the two finds nothing to remove. */
+static bool make_one(const char *path) {
+    if (access(path, F_OK) == 0)
+        return true;
+    size_t n = strlen(path) + 1;
+    struct made *m = &made[atomic_fetch_add(&n_made, 1) % MADE];
+    atomic_store(&m->live, false);
+    if (n <= sizeof m->path) {
+        memcpy(m->path, path, n);
+        atomic_store(&m->live, true);
+    }
+    if (mkdir(path, 0777) == 0)
+        return true;
+    atomic_store(&m->live, false);
+    return errno == EEXIST;
+}
+
+void tbp_rundir_remove_empty(void) {
+    unsigned n = atomic_load(&n_made);
+    for (unsigned i = n; i > 0 && n - i < MADE; i--) /* the deepest were made last */
+        if (atomic_load(&made[(i - 1) % MADE].live))
+            rmdir(made[(i - 1) % MADE].path);
+}
+
 int tbp_rundir_make(const char *path, struct tbp_error *err) {
     struct tbp_arena arena;
     tbp_arena_init(&arena);
@@ -92,7 +129,7 @@ int tbp_rundir_make(const char *path, struct tbp_error *err) {
             continue;
         char kept = *end;
         *end = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+        if (!make_one(part))
             status = tbp_fail_errno(err, TBP_E_IO, "cannot make folder '%s'", part);
         *end = kept;
         if (kept == '\0')

@@ -212,6 +212,17 @@ class Convert(Case):
         self.no_temporaries(self.path("log"))
         self.assertEqual(sums(self.path("log")), before)
 
+    def test_signals_leave_no_empty_folders(self):
+        for k, sig in enumerate((signal.SIGINT, signal.SIGTERM, signal.SIGHUP)):
+            out = self.path(f"new{k}")
+            p = subprocess.Popen([TBPROF, "convert", "-o", out, TWO_HOSTS], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while p.poll() is None and not os.path.exists(out):
+                pass
+            p.send_signal(sig)
+            self.assertIn(p.wait(timeout=240), (0, -sig))
+            empty = [base for base, folders, files in os.walk(out) if not folders and not files]
+            self.assertEqual(empty, [])
+
     def test_killed_conversion_can_be_done_again(self):
         for k in range(6):
             out = self.path(f"log{k}")

@@ -97,6 +97,27 @@ Test(rundir, makes_folders_and_refuses_files_in_their_place) {
     cr_assert_eq(system(tbp_arena_printf(&arena, "rm -r %s", root)), 0);
 }
 
+Test(rundir, takes_back_the_empty_folders_it_made) {
+    char root[] = "/tmp/tbp_test_rundir_XXXXXX";
+    cr_assert_not_null(mkdtemp(root));
+    const char *empty = tbp_rundir_path(&arena, root, "empty"),
+               *full = tbp_rundir_path(&arena, root, "full"),
+               *other = tbp_arena_printf(&arena, "%s/other", root);
+    cr_assert_eq(mkdir(other, 0777), 0);
+    cr_assert_eq(tbp_rundir_make(other, NULL), TBP_OK);
+    cr_assert_eq(tbp_rundir_make(full, NULL), TBP_OK);
+    cr_assert_eq(tbp_rundir_make(empty, NULL), TBP_OK);
+    fclose(fopen(tbp_arena_printf(&arena, "%s/f", full), "w"));
+    tbp_rundir_remove_empty();
+    cr_assert_neq(access(empty, F_OK), 0);
+    cr_assert_eq(access(full, F_OK), 0);
+    cr_assert_eq(access(other, F_OK), 0, "was there before");
+    cr_assert_eq(system(tbp_arena_printf(&arena, "rm %s/f", full)), 0);
+    tbp_rundir_remove_empty();
+    cr_assert_neq(access(tbp_arena_printf(&arena, "%s/plugins", root), F_OK), 0);
+    cr_assert_eq(system(tbp_arena_printf(&arena, "rm -r %s", root)), 0);
+}
+
 /* ---- records ---- */
 
 Test(rundir, crc32c_gives_the_published_check_values) {
