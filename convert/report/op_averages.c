@@ -206,8 +206,6 @@ static void close_until(struct pass *p, uint64_t start_ps, uint64_t end_ps) {
         close_last(p);
     }
     p->a->n_crossing += is_crossing;
-    for (; p->open.n >= TBP_MAX_NESTED; p->a->n_too_deep++)
-        close_last(p);
 }
 
 /* One more child of the last open event. */

@@ -51,10 +51,7 @@ struct tbp_averages {
     bool has_memory, has_device_memory;
     uint64_t n_clamped;  /* ended a unit of the clock after the event around: cut there */
     uint64_t n_crossing; /* ended later than that: siblings of what they begin in */
-    uint64_t n_too_deep; /* events nested deeper than TBP_MAX_NESTED: taken as siblings */
 };
-
-enum { TBP_MAX_NESTED = 4096 };
 
 /* depth: frames of a stack that count, with TBP_GROUP_STACK. Texts borrow from the host, which must
  * stay (its events need not). */

@@ -85,7 +85,7 @@ static void close_last(struct stack_pass *p) {
 static void close_until(struct stack_pass *p, uint64_t start_ps, uint64_t end_ps) {
     while (p->open.n) {
         uint64_t open_end_ps = p->open.at[p->open.n - 1].end_ps;
-        if (start_ps < open_end_ps && end_ps <= open_end_ps && p->open.n < TBP_MAX_NESTED)
+        if (start_ps < open_end_ps && end_ps <= open_end_ps)
             break;
         close_last(p);
     }
@@ -121,6 +121,8 @@ static void add_event(struct stack_pass *p, size_t i) {
                         .total_ps = (int64_t)ev->dur_ps[i]};
     close_until(p, ev->start_ps[i], s.end_ps);
     take_launched(p, i);
+    if (p->open.n >= TBP_MAX_NESTED)
+        return; /* its time stays that of the deepest frame */
     uint32_t around = p->open.n ? p->open.at[p->open.n - 1].children_node : 0;
     bool is_frame =
         !p->is_python || (is_python(category) && !is_left_out(tbp_event_name(p->line, i)));

@@ -14,6 +14,8 @@
 
 enum tbp_frames { TBP_FRAMES_AUTO, TBP_FRAMES_PYTHON, TBP_FRAMES_ALL };
 
+enum { TBP_MAX_NESTED = 4096 }; /* frames of a stack; what is deeper counts for the last */
+
 struct tbp_stack_node {
     uint32_t parent; /* 0: the root, which is no frame */
     uint32_t name;

@@ -36,6 +36,12 @@ class Stacks(Case):
         """The op (25 without the launch) and the launch (5) below step, step (60 - 30) and add below main."""
         self.assertEqual(self.stacks(PYTHON), {"a.py(1):_main_loop": 40, "a.py(1):_main_loop;a.py(9):_step_x": 30})
 
+    def test_frames_deeper_than_a_stack_may_be_count_for_the_last(self):
+        depth = 5000
+        found = self.stacks([event("cpu_op", "ab"[i % 2], i, 2 * (depth - i)) for i in range(depth)], "--frames", "all")
+        self.assertEqual((len(found), max(k.count(";") for k in found)), (4096, 4095))
+        self.assertEqual(sum(found.values()), 2 * depth)
+
     def test_every_event_as_frame(self):
         main, step = "a.py(1):_main_loop", "a.py(1):_main_loop;a.py(9):_step_x"
         self.assertEqual(self.stacks(PYTHON, "--frames", "all"),

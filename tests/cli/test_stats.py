@@ -57,6 +57,14 @@ class Averages(Case):
     def rows(self, path, *args):
         return {(r["name"], r["group"]): r for r in self.stats(path, *args)["rows"]}
 
+    def test_nesting_of_any_depth(self):
+        """5000 events each within the one before, 1 us later, and ended 1 us before it."""
+        depth = 5000
+        events = [op("ab"[i % 2], i, 2 * (depth - i)) for i in range(depth)]
+        rows = self.rows(self.profile(events + [op("c", 2 * depth, 7)]))
+        self.assertEqual({k[0]: (r["count"], r["self_cpu_us"]) for k, r in rows.items()},
+                         {"a": (depth // 2, depth), "b": (depth // 2, depth), "c": (1, 7)})
+
     def test_times_without_and_with_what_is_nested(self):
         rows = self.rows(self.profile())
         self.assertEqual((rows["outer", ""]["cpu_us"], rows["outer", ""]["self_cpu_us"]), (100, 60))
