@@ -4,6 +4,9 @@
  */
 #include "cli/commands.h"
 #include "cli/report_command.h"
+#include "convert/report/findings.h"
+
+#include <string.h>
 
 struct check_values {
     struct tbp_report_values base;
@@ -29,12 +32,29 @@ static const char *const check_examples[] = {
     NULL,
 };
 
+static void warn_unknown(const struct tbp_cli *cli, const char *key) {
+    struct tbp_nearest nearest;
+    tbp_nearest_init(&nearest, key);
+    for (size_t i = 0; tbp_finding_keys[i]; i++) {
+        if (strcmp(tbp_finding_keys[i], key) == 0)
+            return;
+        tbp_nearest_try(&nearest, tbp_finding_keys[i]);
+    }
+    if (nearest.best)
+        tbp_cli_warn(cli, "'--ignore %s': no finding is called so; did you mean '%s'?", key,
+                     nearest.best);
+    else
+        tbp_cli_warn(cli, "'--ignore %s': no finding is called so", key);
+}
+
 static int run_check(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                      struct tbp_error *err) {
     const struct check_values *v = values;
     struct tbp_report_request request = {
         .ignored = v->ignored.at, .n_ignored = v->ignored.n, .with_advice = v->advice};
     (void)n_args;
+    for (size_t i = 0; i < v->ignored.n; i++)
+        warn_unknown(cli, v->ignored.at[i]);
     return tbp_run_report(cli, &tbp_report_check, &v->base, args[0], &request, err);
 }
 

@@ -16,7 +16,38 @@ void tbp_findings_release(struct tbp_findings *f) {
     tbp_arena_release(&f->arena);
 }
 
+const char *const tbp_finding_keys[] = {
+    "nothing_recorded",
+    "records_dropped",
+    "file_damaged",
+    "recorder_dropped",
+    "other_clock",
+    "no_device_records",
+    "launches_without_record",
+    "graph_replays_without_record",
+    "graph_replays_in_part",
+    "impossible_durations",
+    "work_before_launch",
+    "collective_waits",
+    "steps_without_device_work",
+    "steps_unknown",
+    "steps_again",
+    "ranks_missing",
+    "start_skew",
+    "steps_not_common",
+    "no_such_op",
+    NULL,
+};
+
+static bool is_listed(const char *key) {
+    size_t i = 0;
+    while (tbp_finding_keys[i] && strcmp(tbp_finding_keys[i], key) != 0)
+        i++;
+    return tbp_finding_keys[i] != NULL;
+}
+
 void tbp_finding_add(struct tbp_findings *f, const struct tbp_finding *what) {
+    TBP_BUG_IF(!is_listed(what->key));
     if (what->count)
         *tbp_vec_push(&f->list) = *what;
 }

@@ -47,6 +47,8 @@ int tbp_findings_collect(struct tbp_findings *f, struct tbp_session *s, uint32_t
                          uint32_t end, unsigned wanted, struct tbp_error *err);
 size_t tbp_findings_serious(const struct tbp_findings *f);
 
+/* Keys of all that may be found, up to NULL. */
+extern const char *const tbp_finding_keys[];
 /* Lines for people: one per finding, and what to do. */
 void tbp_findings_text(struct tbp_json *out, const struct tbp_findings *f, bool color);
 /* A JSON list of objects. */

@@ -82,6 +82,13 @@ class Check(Base):
         found = self.findings(healthy() + [step(9, 5000, 900)], code=1)
         self.assertEqual(found, {"steps_without_device_work": (1, 5)})
 
+    def test_mistyped_keys_are_told(self):
+        self.findings(healthy())
+        path = self.path("rank.pt.trace.json")
+        r = self.expect(0, "check", path, "--ignore", "steps_unknwon", "--ignore", "start_skew")
+        self.assertIn("'--ignore steps_unknwon': no finding is called so; did you mean 'steps_unknown'?", r.stderr)
+        self.assertNotIn("start_skew", r.stderr)
+
     def test_times_that_cannot_be_read_are_losses(self):
         events = healthy() + [event("cpu_op", "a", "abc", 1), event("cpu_op", "b", 10, "zz")]
         self.assertEqual(self.findings(events, code=1), {"records_dropped": (2, 14)})
