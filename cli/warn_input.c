@@ -44,6 +44,9 @@ void tbp_warn_input(const struct tbp_cli *cli, struct tbp_str host, uint64_t siz
                      (int)host.n, host.p);
         return;
     }
+    if (l->count[TBP_LEDGER_NO_SUCH_STEP])
+        tbp_cli_warn(cli, "host '%.*s': no event has the name given to --steps: no steps",
+                     (int)host.n, host.p);
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
         uint64_t count = l->count[damages[i]];
         if (count && n < sizeof text)

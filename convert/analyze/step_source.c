@@ -371,6 +371,8 @@ int tbp_step_source_apply(struct tbp_host *h, const struct tbp_step_source *s,
                             (int)h->name.n, h->name.p);
     tbp_arena_init(&a.scratch);
     int status = tbp_steps_choose(&a.steps, h, s, err);
+    if (!status && a.steps.list.n == 0 && (s->kind == TBP_STEPS_NAME || s->kind == TBP_STEPS_FROM))
+        tbp_ledger_count(&h->ledger, TBP_LEDGER_NO_SUCH_STEP, 1, TBP_NO_OFFSET);
     if (!status)
         apply(&a, s);
     tbp_vec_release(&a.steps.list);

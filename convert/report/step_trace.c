@@ -27,12 +27,14 @@ struct trace_pass {
     struct tbp_step_trace *out;
 };
 
-static unsigned bits_of(const struct trace_pass *p, const struct tbp_meta *m) {
+static unsigned bits_of(struct trace_pass *p, const struct tbp_meta *m) {
     unsigned bits = tbp_step_parts_of(m->name);
     if (p->fp_point && tbp_str_is(m->name, p->fp_point))
         bits |= TBP_IS_FP_POINT;
     if (p->bp_point && tbp_str_is(m->name, p->bp_point))
         bits |= TBP_IS_BP_POINT;
+    p->out->has_fp_point |= bits & TBP_IS_FP_POINT;
+    p->out->has_bp_point |= bits & TBP_IS_BP_POINT;
     return bits;
 }
 

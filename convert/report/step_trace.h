@@ -39,6 +39,7 @@ struct tbp_step_trace {
     struct tbp_step_outside outside;
     bool has_device; /* any work of a device in the profile */
     bool is_of_device;
+    bool has_fp_point, has_bp_point; /* an op of that name was there */
 };
 
 /* Adds the steps of a host; fp_point, bp_point: names of ops, or NULL. Texts borrow from the host.

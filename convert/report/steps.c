@@ -247,6 +247,18 @@ static void note_starts(struct steps *s, size_t before, const struct tbp_host_cl
     }
 }
 
+/* A mistyped op is no reason to show other figures in silence. */
+static void find_point(struct steps *s, const char *option, const char *op, bool is_there) {
+    tbp_finding_add(&s->findings,
+                    &(struct tbp_finding){.key = "no_such_op",
+                                          .spoils = TBP_SPOILS_STEPS,
+                                          .count = op && !is_there,
+                                          .text = tbp_arena_printf(&s->findings.arena,
+                                                                   "no op is called '%s' (%s)",
+                                                                   op ? op : "", option),
+                                          .advice = "'tbprof stats' lists the names of ops"});
+}
+
 static int collect(struct steps *s, struct tbp_session *session, const struct tbp_report_request *r,
                    struct tbp_error *err) {
     uint32_t first = tbp_report_first_host(r), end = tbp_report_end_host(session, r);
@@ -266,6 +278,8 @@ static int collect(struct steps *s, struct tbp_session *session, const struct tb
         if (end - first > 1)
             tbp_session_release_events(session, i);
     }
+    find_point(s, "--fp-point", r->fp_point, s->trace.has_fp_point);
+    find_point(s, "--bp-point", r->bp_point, s->trace.has_bp_point);
     return tbp_findings_collect(&s->findings, session, first, end, TBP_SPOILS_STEPS, err);
 }
 

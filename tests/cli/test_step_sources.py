@@ -71,6 +71,20 @@ class StepSources(Case):
         self.assertIn("finds nothing in this profile", self.expect(0, "info", self.trace, "--steps",
                                                                    "name=nothing").stdout)
 
+    def test_conversions_warn_of_names_that_no_event_has(self):
+        warning = "no event has the name given to --steps"
+        for source, is_told in (("name=nothing", True), ("from=nothing", True), ("name=turn", False), ("none", False)):
+            r = self.expect(0, "convert", self.trace, "-o", self.path("warned"), "--steps", source)
+            self.assertEqual(warning in r.stderr, is_told, source)
+
+    def test_points_that_are_not_there_are_told(self):
+        def keys(*args):
+            answer = json.loads(self.expect(0, "steps", self.trace, "--json", "--steps", "every=1ms", *args).stdout)
+            return [(f["key"], f["text"]) for f in answer["findings"] if f["key"] == "no_such_op"]
+        self.assertEqual(keys("--fp-point", "aten::zero_", "--bp-point", "nosuch"),
+                         [("no_such_op", "no op is called 'nosuch' (--bp-point)")])
+        self.assertEqual(keys(), [])
+
     def test_marks_of_the_profile_are_no_steps_any_more(self):
         self.assertEqual(len(self.rows("auto", SAMPLE)), 4)
         self.assertEqual(self.rows("none", SAMPLE), [])
