@@ -50,16 +50,26 @@ struct emitting {
     struct tbp_idmap bodies;          /* set and name -> offset in bytes */
     TBP_VEC(uint32_t) sorted;         /* texts by bytes */
     TBP_VEC(uint32_t) meta_of;        /* texts -> meta index in the plane, 0: none */
-    uint32_t has;                     /* of the event */
+    uint32_t has;                     /* of the event … */
+    int64_t group;                    /* … its first group_id, 0 if that is no whole number */
     const struct tbp_trace_track **by_rank;
     const struct tbp_plane *plane;
 };
 
 /* ---- stats ---- */
 
+/* Once per stat put. As in profile files, the first group_id counts. */
+static void note_stat(struct emitting *e, uint32_t key, int64_t whole) {
+    uint32_t bit = e->plane->stat_metas[e->t->stat_id.at[key]].has;
+    if (bit == TBP_HAS_GROUP && !(e->has & TBP_HAS_GROUP))
+        e->group = whole;
+    e->has |= TBP_HAS_STATS | bit;
+}
+
 static void put_number(struct emitting *e, uint32_t key, uint32_t field, uint64_t v) {
     uint8_t stat[24];
     struct tbp_wire_out *o = &e->event;
+    note_stat(e, key, field == TBP_XSTAT_INT64 ? (int64_t)v : 0);
     size_t n = 2;
     uint64_t id = e->t->stat_id.at[key];
     stat[n++] = TBP_XSTAT_METADATA_ID << 3;
@@ -73,7 +83,6 @@ static void put_number(struct emitting *e, uint32_t key, uint32_t field, uint64_
     stat[0] = TBP_XEVENT_STATS << 3 | TBP_WIRE_BYTES;
     stat[1] = (uint8_t)(n - 2);
     tbp_wire_put_raw(o, stat, n);
-    e->has |= TBP_HAS_STATS | e->plane->stat_metas[e->t->stat_id.at[key]].has;
 }
 
 static void put_made(struct emitting *e, enum made_key key, uint64_t v) {
@@ -92,7 +101,7 @@ static void put_double(struct emitting *e, uint32_t key, uint64_t bits) {
     tbp_wire_put_u64(o, TBP_XSTAT_METADATA_ID, e->t->stat_id.at[key]);
     tbp_wire_put_double(o, TBP_XSTAT_DOUBLE, d);
     tbp_wire_end(o, mark);
-    e->has |= TBP_HAS_STATS | e->plane->stat_metas[e->t->stat_id.at[key]].has;
+    note_stat(e, key, 0);
 }
 
 static void put_collected(struct emitting *e, struct tbp_wire w) {
@@ -162,7 +171,7 @@ static uint64_t store_event(struct emitting *e) {
     return body;
 }
 
-/* Where the stats of the row stand; e->has tells which they are. */
+/* Where the stats of the row stand; e->has and e->group tell of them. */
 static uint64_t body_of(struct emitting *e, const struct tbp_trace_row *row) {
     const struct tbp_trace *t = e->t;
     const unsigned varies = TBP_TRACE_STEP | TBP_TRACE_INSIDE | TBP_TRACE_MEMORY;
@@ -172,6 +181,7 @@ static uint64_t body_of(struct emitting *e, const struct tbp_trace_row *row) {
     uint32_t *known = NULL;
     bool is_new = false;
     e->has = 0;
+    e->group = 0;
     if (!is_own && !set.n && !(row->flags & TBP_TRACE_OP))
         return TBP_NO_BODY;
     e->event.n = 0;
@@ -354,7 +364,9 @@ static void fill_line(struct emitting *e, struct tbp_line *line, size_t from, si
         uint64_t body = body_of(e, row);
         tbp_events_reach(t->host, ev, e->bytes.n);
         tbp_event_set_body(ev, k, body);
+        bool fits = e->group > INT32_MIN && e->group <= INT32_MAX;
         ev->has[k] = e->has;
+        ev->group[k] = fits ? (int32_t)e->group : TBP_GROUP_WIDE;
         ev->meta[k] = e->meta_of.at[row->name];
         if ((i & 0xffff) == 0)
             give_back(t, i);

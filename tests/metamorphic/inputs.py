@@ -91,6 +91,19 @@ def chrome(seed=2):
     return json.dumps({"displayTimeUnit": "ns", "traceEvents": events}).encode()
 
 
+def grouped():
+    """As JAX and TensorFlow write traces themselves: steps grouped already, all numbers as texts."""
+    events = [{"ph": "M", "pid": 701, "name": "process_name", "args": {"name": "/host:CPU"}},
+              {"ph": "M", "pid": 701, "tid": 9, "name": "thread_name", "args": {"name": "python3"}}]
+    for group, (ts, dur) in enumerate(((100, 2000), (5000, 6000), (12000, 1500))):
+        name, mark = f"train {group + 40}", {"group_id": str(group)}
+        step = dict(mark, step_name=name, step_num=str(group + 40))
+        events += [{"ph": "X", "pid": 701, "tid": 9, "ts": ts, "dur": dur, "name": name, "args": step},
+                   {"ph": "X", "pid": 701, "tid": 9, "ts": ts + 10, "dur": dur / 2, "name": "load_batch", "args": mark},
+                   {"ph": "X", "pid": 701, "tid": 9, "ts": ts + 1200, "dur": 250.125, "name": "dot.1", "args": mark}]
+    return json.dumps({"displayTimeUnit": "ns", "traceEvents": events}).encode()
+
+
 def timeline():
     """As TensorFlow 1 wrote them: a process per stream, one for all of them, ops named by their kind."""
     events = []
@@ -119,7 +132,8 @@ def made(folder, recorded=None):
     """Files of our own, by format; a spool only with the program that leaves it."""
     if recorded and os.path.exists(recorded):
         spool(os.path.join(folder, "left.tbs"), recorded)
-    named = {"kineto.pt.trace.json": kineto(), "chrome.json": chrome(), "timeline.json": timeline()}
+    named = {"kineto.pt.trace.json": kineto(), "chrome.json": chrome(), "grouped.json": grouped(),
+             "timeline.json": timeline()}
     for name, data in named.items():
         with open(os.path.join(folder, name), "wb") as f:
             f.write(data)

@@ -157,6 +157,31 @@ Test(read_chrome, planes_are_known_by_process_names) {
     tbp_host_release(&h);
 }
 
+/* Of each event its own, and the first where there are two; what is too wide is read from the stat.
+ */
+Test(read_chrome, groups_are_those_of_the_args) {
+    static const int64_t groups[] = {0, 1, 1, 2, 4294967296};
+    struct tbp_host h;
+    int64_t group;
+    read_text(&h, "[{\"ph\":\"X\",\"name\":\"train 7\",\"ts\":1,\"dur\":1,"
+                  "\"args\":{\"group_id\":\"0\",\"step_num\":\"7\"}},"
+                  "{\"ph\":\"X\",\"name\":\"op\",\"ts\":2,\"dur\":1,\"args\":{\"group_id\":\"1\"}},"
+                  "{\"ph\":\"X\",\"name\":\"op\",\"ts\":3,\"dur\":1,\"args\":{\"group_id\":\"1\"}},"
+                  "{\"ph\":\"X\",\"name\":\"op\",\"ts\":4,\"dur\":1,"
+                  "\"args\":{\"group_id\":2,\"group_id\":3}},"
+                  "{\"ph\":\"X\",\"name\":\"op\",\"ts\":5,\"dur\":1,"
+                  "\"args\":{\"group_id\":4294967296}},"
+                  "{\"ph\":\"X\",\"name\":\"op\",\"ts\":6,\"dur\":1}]");
+    const struct tbp_line *l = &h.planes[0].lines[0];
+    cr_assert_eq(l->ev.n, 6);
+    for (size_t i = 0; i < 5; i++) {
+        cr_assert(tbp_event_group(l, i, &group));
+        cr_assert_eq(group, groups[i], "event %zu: %lld", i, (long long)group);
+    }
+    cr_assert(!tbp_event_group(l, 5, &group));
+    tbp_host_release(&h);
+}
+
 Test(read_chrome, the_order_of_events_does_not_matter) {
     static const char *const texts[] = {
         "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1},"
