@@ -152,6 +152,7 @@ def of_repository():
 PUBLIC = ("recordings/torch-2.13/*/*.json*", "recordings/torch-2.13/*/*.pt.trace.json*", "recordings/mxnet-1.9.1/*/profile.json",
           "recordings/tf-old/*/timeline.json", "recordings/jax-0.10.2/*/plugins/profile/*/perfetto_trace.json.gz",
           "recordings/*/*/plugins/profile/*/*.xplane.pb", "recordings/*/*/train/plugins/profile/*/*.xplane.pb",
+          "recordings/*/*/plugins/profile/*/*.trace.json.gz", "recordings/*/*/train/plugins/profile/*/*.trace.json.gz",
           "corpus/kineto/*.json*", "corpus/kineto-dist/*/*", "corpus/chrome-generic/*", "corpus/mxnet/*.json",
           "corpus/tf-timeline/*.json", "corpus/tf-trace-json/*", "corpus/rocprof/*", "corpus/nsys/*.sqlite", "corpus/nvprof/*.nvvp",
           "corpus/xplane/*.xplane.pb", "corpus/tfrun-full/*/train/plugins/profile/*/*.xplane.pb",
