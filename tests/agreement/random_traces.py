@@ -19,6 +19,8 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+from wire import field as part, varint  # noqa: E402 (after the path)
 
 
 # ---- a small writer of xplane files: stats are int, Unsigned, float, str, Reference or bytes
@@ -30,72 +32,50 @@ class Reference(str):
     pass
 
 
-def varint(n):
-    n &= (1 << 64) - 1
-    out = bytearray()
-    while n > 127:
-        out.append(n & 127 | 128)
-        n >>= 7
-    out.append(n)
-    return bytes(out)
-
-
-def number(field, v):
-    return varint(field << 3) + varint(v)
-
-
-def message(field, b):
-    return varint(field << 3 | 2) + varint(len(b)) + b
-
-
-def text(field, s):
-    return message(field, s.encode())
-
-
 class Plane:
     def __init__(self, name, ident=0):
         self.stats, self.metas, self.lines, self.own = {}, {}, [], b""
-        self.head = number(1, ident) + text(2, name)
+        self.head = part(1, ident) + part(2, name)
 
     def stat_id(self, name):
         return self.stats.setdefault(name, len(self.stats) + 1)
 
     def stat(self, field, name, v):
-        b = number(1, self.stat_id(name))
+        b = part(1, self.stat_id(name))
         if isinstance(v, float):
             b += varint(2 << 3 | 1) + struct.pack("<d", v)
         elif isinstance(v, Unsigned):
-            b += number(3, v)
+            b += part(3, v)
         elif isinstance(v, int):
-            b += number(4, v)
+            b += part(4, v)
         elif isinstance(v, Reference):
-            b += number(7, self.stat_id(v))
+            b += part(7, self.stat_id(v))
         else:
-            b += message(6, v) if isinstance(v, bytes) else text(5, v)
-        return message(field, b)
+            b += part(6, v) if isinstance(v, bytes) else part(5, v)
+        return part(field, b)
 
     def meta(self, name, display="", **stats):
         key = (name, display, tuple(stats.items()))
         if key not in self.metas:
             ident = len(self.metas) + 1
-            b = number(1, ident) + text(2, name) + (text(4, display) if display else b"")
+            b = part(1, ident) + part(2, name) + (part(4, display) if display else b"")
             self.metas[key] = ident, b + b"".join(self.stat(5, k, v) for k, v in stats.items())
         return self.metas[key][0]
 
     def line(self, ident, name, events, start_ns=0, display=""):
         """events: (begin ps, duration ps, metadata id, stats)"""
-        b = number(1, ident) + text(2, name) + number(3, start_ns) + (text(11, display) if display else b"")
+        b = part(1, ident) + part(2, name) + part(3, start_ns) + (part(11, display) if display else b"")
         for begin, dur, meta, stats in events:
-            e = number(1, meta) + number(2, begin) + number(3, dur)
-            b += message(4, e + b"".join(self.stat(4, k, v) for k, v in stats.items()))
+            e = part(1, meta) + part(2, begin) + part(3, dur)
+            b += part(4, e + b"".join(self.stat(4, k, v) for k, v in stats.items()))
         self.lines.append(b)
 
     def bytes(self):
-        b = self.head + b"".join(message(3, line) for line in self.lines) + self.own
+        b = self.head + b"".join(part(3, line) for line in self.lines) + self.own
         for ident, body in self.metas.values():
-            b += message(4, number(1, ident) + message(2, body))
+            b += part(4, part(1, ident) + part(2, body))
         for name, ident in self.stats.items():
-            b += message(5, number(1, ident) + message(2, number(1, ident) + text(2, name)))
+            b += part(5, part(1, ident) + part(2, part(1, ident) + part(2, name)))
         return b
 
 
@@ -234,12 +214,12 @@ def metadata_plane(r):
         ops = b""
         for name in ("fusion.1", "loop_add_fusion", "dot.2", "fusion.3"):
             if r.random() < 0.8:
-                facts = text(2, r.choice(("jit(f)/dot", "", "m/n/o"))) + text(1, r.choice(("", "dot", "Add")))
-                facts += text(3, r.choice(("", "/x/y/model.py"))) + number(4, 12)
-                ops += message(2, text(1, name) + text(2, "fusion") + message(7, facts) + number(35, 1))
-        module = text(1, "jit_step") + message(3, text(1, "main") + ops + number(5, 1)) + number(5, program)
+                facts = part(2, r.choice(("jit(f)/dot", "", "m/n/o"))) + part(1, r.choice(("", "dot", "Add")))
+                facts += part(3, r.choice(("", "/x/y/model.py"))) + part(4, 12)
+                ops += part(2, part(1, name) + part(2, "fusion") + part(7, facts) + part(35, 1))
+        module = part(1, "jit_step") + part(3, part(1, "main") + ops + part(5, 1)) + part(5, program)
         ident = p.meta("jit_step(%d)" % program)
-        body = number(1, program) + text(2, "jit_step(%d)" % program) + p.stat(5, "Hlo Proto", message(1, module))
+        body = part(1, program) + part(2, "jit_step(%d)" % program) + p.stat(5, "Hlo Proto", part(1, module))
         p.metas[("jit_step(%d)" % program, "", ())] = program, body
         assert ident
     return p
@@ -249,7 +229,7 @@ def scope_plane(r):
     p = Plane("/host:__ScopeRangeCallStack__")
     for child in range(1, 9):
         if r.random() < 0.6:
-            p.own += message(6, number(1, child) + number(4, r.randint(child + 1, 10)))
+            p.own += part(6, part(1, child) + part(4, r.randint(child + 1, 10)))
     return p
 
 
@@ -271,7 +251,7 @@ def profile(r):
         for p in planes:
             p.stat_id("group_id")
     r.shuffle(planes)
-    return b"".join(message(1, p.bytes()) for p in planes) + text(4, "hostname")
+    return b"".join(part(1, p.bytes()) for p in planes) + part(4, "hostname")
 
 
 # ---- questions and answers

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A gRPC client of a few lines over a plain socket, which does as it is told: slow, rude or greedy. Headers are
 literals without Huffman code, answers are looked at as bytes."""
+import os
 import socket
 import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+from wire import field  # noqa: E402 (after the path)
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST, SETTINGS, PING, GOAWAY, WINDOW = 0, 1, 3, 4, 6, 7, 8
@@ -16,20 +21,6 @@ def frame(kind, flags, stream, payload=b""):
 
 def literal(name, value):
     return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
-
-
-def varint(n):
-    out = b""
-    while n > 127:
-        out += bytes([n & 127 | 128])
-        n >>= 7
-    return out + bytes([n])
-
-
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    return varint(number << 3 | 2) + varint(len(value)) + value
 
 
 def profile_request(duration_ms=50, root=b"", run=b"run", host=b"host:1", emit=False, start_ns=0):

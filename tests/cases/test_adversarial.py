@@ -11,10 +11,14 @@ import gzip
 import json
 import os
 import shutil
+import sys
 import unittest
 
 from values import Profile, facts, run
 from support import ROOT, SANITIZED, TBPROF, Case
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+from wire import field, varint  # noqa: E402 (after the path)
 
 LIST = {
     1: "a Kineto file cut inside of a text",
@@ -104,36 +108,20 @@ ABC = [x("a", 0), x("b", 10), x("c", 20)]
 
 # ---- xplane, byte by byte ----
 
-def varint(n):
-    out = b""
-    while n > 127:
-        out += bytes([n & 127 | 128])
-        n >>= 7
-    return out + bytes([n])
-
-
-def number(field, n):
-    return varint(field << 3) + varint(n & (2**64 - 1))
-
-
-def part(field, body):
-    return varint(field << 3 | 2) + varint(len(body)) + body
-
-
 def meta(i, name):
-    return part(4, number(1, i) + part(2, number(1, i) + part(2, name)))
+    return field(4, field(1, i) + field(2, field(1, i) + field(2, name)))
 
 
 def event(m, offset_ps, dur_ps=5000):
-    return part(4, number(1, m) + number(2, offset_ps) + number(3, dur_ps))
+    return field(4, field(1, m) + field(2, offset_ps) + field(3, dur_ps))
 
 
 def line(i, name, ts_ns, *events):
-    return part(3, number(1, i) + part(2, name) + number(3, ts_ns) + b"".join(events))
+    return field(3, field(1, i) + field(2, name) + field(3, ts_ns) + b"".join(events))
 
 
 def plane(name, *parts):
-    return part(1, part(2, name) + b"".join(parts))
+    return field(1, field(2, name) + b"".join(parts))
 
 
 HOST = plane(b"/host:CPU", line(1, b"main", 0, event(1, 1000)), meta(1, b"op1"))
@@ -515,10 +503,10 @@ class Adversarial(Base):
         read(b"", [])
         self.refused(1, "not a profile in a known format", "stats", self.written(b"\x0a", "h.xplane.pb"))
         read(HOST + b"\x0a\xff\xff\x03abc", ["op1"], truncated=1)
-        read(HOST + varint(9 << 3 | 3) + number(1, 5) + varint(9 << 3 | 4) + DEVICE, ["op1", "op2"], bad_wire=1)
+        read(HOST + varint(9 << 3 | 3) + field(1, 5) + varint(9 << 3 | 4) + DEVICE, ["op1", "op2"], bad_wire=1)
         read(HOST + plane(b"/x", varint(1 << 3) + b"\xff" * 11) + DEVICE, ["op1", "op2"], bad_wire=1)
         read(HOST + b"\x00\x01" + DEVICE, ["op1", "op2"], bad_wire=1)
-        read(HOST + part(99, b"xx") + number(98, 7) + DEVICE, ["op1", "op2"], unknown_field=2)
+        read(HOST + field(99, b"xx") + field(98, 7) + DEVICE, ["op1", "op2"], unknown_field=2)
         read((HOST + DEVICE)[:-3], ["op1", ""], truncated=2, dangling_event_id=1)  # the name was what is cut
 
     def test_26(self):
@@ -529,8 +517,8 @@ class Adversarial(Base):
         host = lambda *parts: plane(b"/host:CPU", *parts)
         self.assertEqual(read(host(main(event(7, 0), event(1, 6000)), meta(1, b"op")), dangling_event_id=1),
                          [("", 0, 5), ("op", 6, 5)])
-        absent = part(4, number(1, 1) + number(2, 0) + number(3, 5000) + part(4, number(1, 3) + number(7, 99)))
-        known = part(5, number(1, 3) + part(2, number(1, 3) + part(2, b"k")))
+        absent = field(4, field(1, 1) + field(2, 0) + field(3, 5000) + field(4, field(1, 3) + field(7, 99)))
+        known = field(5, field(1, 3) + field(2, field(1, 3) + field(2, b"k")))
         self.assertEqual(read(host(main(absent), meta(1, b"op"), known), dangling_ref=1), [("op", 0, 5)])
         two_clocks = host(line(1, b"a", 0, event(1, 0)), line(2, b"b", 1700000000000000000, event(1, 7000)), meta(1, b"op"))
         self.assertEqual(read(two_clocks, repair_epoch=1), [("op", 0, 5), ("op", 7, 5)])
@@ -538,7 +526,7 @@ class Adversarial(Base):
         early = host(line(1, b"a", 1000, event(1, -500000)), meta(1, b"op"))
         self.assertEqual(read(early, negative_time=1), [("op", 500, 5)])
         # Ten occurrences without a time are a sum: in tables, not in the picture.
-        self.reads(host(main(part(4, number(1, 1) + number(3, 5000) + number(5, 10))), meta(1, b"op")), counters={},
+        self.reads(host(main(field(4, field(1, 1) + field(3, 5000) + field(5, 10))), meta(1, b"op")), counters={},
                    name="h.xplane.pb", emitted=1)
         self.assertEqual(read(host(main(event(1, 0)), meta(1, b"first"), meta(1, b"second")), duplicate_id=1),
                          [("second", 0, 5)])

@@ -5,6 +5,9 @@ import os
 import struct
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+from wire import field, varint  # noqa: E402 (after the path)
+
 
 def mxnet():
     """One operator on gpu/0, logged twice as MXNet does; 1 MiB, then 3, then 2; two frames; never closed."""
@@ -161,27 +164,10 @@ def cntk_summary():
             b"                2         10 kB\n")
 
 
-def varint(v):
-    v &= (1 << 64) - 1
-    out = b""
-    while v > 127:
-        out += bytes([v & 127 | 128])
-        v >>= 7
-    return out + bytes([v])
-
-
 def message(*fields):
     """Protobuf bytes of (number, value): int, float (fixed64), str or bytes."""
-    out = b""
-    for number, v in fields:
-        if isinstance(v, int):
-            out += varint(number << 3) + varint(v)
-        elif isinstance(v, float):
-            out += varint(number << 3 | 1) + struct.pack("<d", v)
-        else:
-            v = v.encode() if isinstance(v, str) else v
-            out += varint(number << 3 | 2) + varint(len(v)) + v
-    return out
+    return b"".join(varint(number << 3 | 1) + struct.pack("<d", v) if isinstance(v, float) else field(number, v)
+                    for number, v in fields)
 
 
 def pftrace():

@@ -4,25 +4,16 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 import unittest
 
 from support import SAMPLE, SAMPLE_RUN, SANITIZED, TBPROF, TWO_HOSTS, Case, sums
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+from wire import field  # noqa: E402 (after the path)
+
 NOBODY = 65534
-
-
-def varint(n):
-    return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
-
-
-def number(key, value):
-    """A field of an XSpace, and below one of bytes."""
-    return varint(key << 3) + varint(value)
-
-
-def field(key, content):
-    return varint(key << 3 | 2) + varint(len(content)) + content
 
 
 def can_mount():
@@ -397,12 +388,12 @@ class Robust(Case):
         self.within(400_000, host + field(2, b"e") * 50_000 + field(4, b"w") * 50_000, "info", "tool overview_page")
         self.within(400_000, field(1, field(2, b"/host:CPU") + field(3, b"") * 200_000), "info", "tool overview_page")
         self.within(400_000, host + field(1, b"") * 200_000, "info", "tool trace_viewer")
-        line = field(3, field(4, number(1, 1) + number(3, 1000)))  # one event in each
+        line = field(3, field(4, field(1, 1) + field(3, 1000)))  # one event in each
         self.within(600_000, field(1, field(2, b"/host:CPU") + line * 200_000), "tool framework_op_stats")
 
     def test_names_of_a_megabyte(self):
-        events = b"".join(field(4, number(1, 1) + number(2, 1000 * i) + number(3, 500)) for i in range(700))
-        name = field(4, number(1, 1) + field(2, number(1, 1) + field(2, b"x" * 1_000_000)))
+        events = b"".join(field(4, field(1, 1) + field(2, 1000 * i) + field(3, 500)) for i in range(700))
+        name = field(4, field(1, 1) + field(2, field(1, 1) + field(2, b"x" * 1_000_000)))
         self.within(400_000, field(1, field(2, b"/host:CPU") + field(3, events) + name), "tool trace_viewer",
                     "tool trace_viewer@")
 

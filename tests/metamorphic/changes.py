@@ -12,8 +12,13 @@ the input tells by, and what else is exempt:
 """
 import decimal
 import json
+import os
 import re
 import sqlite3
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+from wire import varint  # noqa: E402 (after the path)
 
 SHIFT_US = 3_600_000_123  # an hour and a bit
 XPLANE_SHIFT_US = 8_000_123  # so little that times in microseconds have as many digits as before
@@ -227,16 +232,6 @@ def fields(data):
             at += n
         found.append((key >> 3, kind, v))
     return found
-
-
-def varint(v):
-    v &= (1 << 64) - 1
-    out = bytearray()
-    while v > 127:
-        out.append(v & 127 | 128)
-        v >>= 7
-    out.append(v)
-    return bytes(out)
 
 
 def message(found):
