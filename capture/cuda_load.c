@@ -38,11 +38,10 @@ bool tbp_cuda_find(struct tbp_cuda *c, bool may_load) {
     return c->is_there;
 }
 
-unsigned tbp_cuda_major(const struct tbp_cuda *c) {
+int tbp_cuda_version(const struct tbp_cuda *c) {
     int version = 0;
-    if (!c->is_there || c->driver_version(&version) != 0 || version < 1000)
-        return 0;
-    return (unsigned)version / 1000;
+    bool is_known = c->is_there && c->driver_version(&version) == 0 && version >= 1000;
+    return is_known ? version : 0;
 }
 
 static void put(const struct tbp_cuda *c, int device, int attribute, uint32_t *to) {

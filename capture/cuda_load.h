@@ -33,8 +33,8 @@ struct tbp_cuda {
 bool tbp_cuda_find(struct tbp_cuda *c, bool may_load);
 /* The cheap look alone: has the process mapped it by now? */
 bool tbp_cuda_is_mapped(void);
-/* 12 for CUDA 12.x; 0: not known. */
-unsigned tbp_cuda_major(const struct tbp_cuda *c);
+/* 12040 for CUDA 12.4, what the driver serves at most; 0: not known. */
+int tbp_cuda_version(const struct tbp_cuda *c);
 /* What the driver says of a device; all 0 but the ordinal if it says nothing (CUDA is not
  * initialized). */
 void tbp_cuda_device(const struct tbp_cuda *c, uint32_t ordinal, struct tbp_spool_gpu_device *d,

@@ -30,7 +30,8 @@ static const struct {
      "run as root; in a container with the capability SYS_ADMIN (docker run --cap-add=SYS_ADMIN)"},
     {TBP_CUPTI_IS_TAKEN, false, "another tool records the GPU of this process",
      "end it first, there can be one at a time: Nsight Systems or Compute, compute-sanitizer, "
-     "cuda-gdb, torch.profiler, jax.profiler, TensorFlow's profiler, a monitor"},
+     "cuda-gdb, torch.profiler, jax.profiler, TensorFlow's profiler, a monitor (several only from "
+     "CUDA 13.3 on, and only if all of them ask for it)"},
     {40, false, "this virtual GPU cannot be profiled", "use a GPU that is not virtual"},
     {41, false, "the GPU is in confidential-computing mode", "use it without"},
     {43, true, "the GPU is partitioned (MIG) in a way that cannot be profiled",

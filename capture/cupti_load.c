@@ -139,15 +139,15 @@ static int resolve(struct tbp_cupti *c, void *library, struct tbp_error *err) {
     return TBP_OK;
 }
 
-int tbp_cupti_load(struct tbp_cupti *c, unsigned cuda_major, struct tbp_error *err) {
-    struct looking l = {.major = cuda_major};
+int tbp_cupti_load(struct tbp_cupti *c, int cuda_version, struct tbp_error *err) {
+    struct looking l = {.major = (unsigned)cuda_version / 1000};
     *c = (struct tbp_cupti){0};
     void *library = find(&l);
     if (!library)
         return tbp_fail(err, TBP_E_NOT_FOUND,
                         "libcupti not found (searched: %s): install the CUDA toolkit or the "
                         "package nvidia-cuda-cupti for CUDA %u, or set TBPROF_CUPTI_PATH",
-                        l.tried, cuda_major ? cuda_major : 12);
+                        l.tried, l.major ? l.major : 12);
     return resolve(c, library, err);
 }
 

@@ -19,6 +19,36 @@ typedef void tbp_cupti_request(uint8_t **buffer, size_t *size, size_t *max_recor
 typedef void tbp_cupti_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
                                 size_t valid_size);
 
+typedef void tbp_cupti_request_shared(uint8_t **buffer, size_t *size, size_t *max_records,
+                                      void *info);
+typedef void tbp_cupti_complete_shared(uint8_t *buffer, size_t size, size_t valid_size, void *info);
+
+struct tbp_cupti_subscriber_params {
+    size_t bytes; /* of this struct, as far as the library knows it */
+    const char *name;
+    char *holder; /* out: who was first */
+    size_t holder_bytes;
+    uint8_t shares; /* from 13.3 on: others may subscribe too */
+    uint8_t reserved[7];
+};
+
+/* The interface for several subscribers. */
+#define TBP_CUPTI_SHARED_FUNCTIONS(X)                                                              \
+    X(false, Subscribe_v2,                                                                         \
+      (void **subscriber, tbp_cupti_callback *callback, void *userdata,                            \
+       struct tbp_cupti_subscriber_params *params))                                                \
+    X(false, ActivityRegisterCallbacks_v2,                                                         \
+      (void *subscriber, tbp_cupti_request_shared *ask, tbp_cupti_complete_shared *done))          \
+    X(false, ActivityEnable_v2, (void *subscriber, uint32_t kind, void *config))                   \
+    X(false, ActivityDisable_v2, (void *subscriber, uint32_t kind, void *config))                  \
+    X(false, ActivityGetNextRecord_v2,                                                             \
+      (void *subscriber, uint8_t *buffer, size_t valid_size, const uint8_t **record))              \
+    X(false, ActivityGetNumDroppedRecords_v2,                                                      \
+      (void *subscriber, void *context, uint32_t stream, size_t *dropped))                         \
+    X(false, GetTimestamp_v2, (void *subscriber, uint64_t *ns))                                    \
+    X(false, ActivitySetAttribute_v2,                                                              \
+      (void *subscriber, uint32_t attribute, size_t *size, void *value))
+
 /* X(required, name, parameters): results are CUPTI's error numbers. */
 #define TBP_CUPTI_FUNCTIONS(X)                                                                     \
     X(true, GetVersion, (uint32_t * version))                                                      \
@@ -32,9 +62,9 @@ typedef void tbp_cupti_complete(void *context, uint32_t stream, uint8_t *buffer,
     X(true, ActivityGetNumDroppedRecords, (void *context, uint32_t stream, size_t *dropped))       \
     X(true, GetTimestamp, (uint64_t * ns))                                                         \
     X(false, ActivitySetAttribute, (uint32_t attribute, size_t * size, void *value))               \
-    X(false, ActivityFlushPeriod, (uint32_t ms))                                                   \
     X(false, SetThreadIdType, (uint32_t type))                                                     \
-    X(false, GetCallbackName, (uint32_t domain, uint32_t id, const char **name))
+    X(false, GetCallbackName, (uint32_t domain, uint32_t id, const char **name))                   \
+    TBP_CUPTI_SHARED_FUNCTIONS(X)
 
 struct tbp_cupti {
     uint32_t version; /* cuptiGetVersion: 15 … 28, from 13.0 on 130000 + 100 minor + update */
@@ -44,9 +74,9 @@ struct tbp_cupti {
 #undef X
 };
 
-/* cuda_major: of the driver, whose libraries are tried first; 0: not known. Fails with
+/* cuda_version: of the driver (tbp_cuda_version), whose libraries are tried first. Fails with
  * TBP_E_NOT_FOUND and tells where it was looked for. */
-int tbp_cupti_load(struct tbp_cupti *c, unsigned cuda_major, struct tbp_error *err);
+int tbp_cupti_load(struct tbp_cupti *c, int cuda_version, struct tbp_error *err);
 
 /* "12.4" of a version number. */
 const char *tbp_cupti_release(uint32_t version);
@@ -63,6 +93,10 @@ enum { /* version numbers from which on something is different */
        TBP_CUPTI_12_8 = 26,
        TBP_CUPTI_12_9 = 27,
        TBP_CUPTI_13_0 = 130000,
+       TBP_CUPTI_13_1 = 130100,
+       TBP_CUPTI_13_2 = 130200,
+       TBP_CUPTI_13_3 = 130300,
+       TBP_CUPTI_13_4 = 130400,
        TBP_CUPTI_14_0 = 140000, /* not known yet */
 };
 

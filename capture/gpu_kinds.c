@@ -33,6 +33,13 @@ uint32_t tbp_gpu_kind_bit(const struct tbp_gpu_kind_row *row) {
     return bit_of_word(tbp_str_c(row->word));
 }
 
+bool tbp_gpu_kinds_have(uint32_t mask, uint32_t cupti_kind) {
+    for (const struct tbp_gpu_kind_row *row = tbp_gpu_kind_rows; row->word; row++)
+        if (row->cupti_kind == cupti_kind && mask & tbp_gpu_kind_bit(row))
+            return true;
+    return false;
+}
+
 int tbp_gpu_kinds_parse(const char *words, uint32_t *mask, struct tbp_error *err) {
     struct tbp_str rest = tbp_str_c(words && *words ? words : TBP_GPU_KINDS_DEFAULT);
     *mask = 0;

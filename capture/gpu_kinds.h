@@ -23,6 +23,8 @@ struct tbp_gpu_kind_row {
 };
 /* In the order in which they are switched on; word NULL ends it. Bit n of a mask: the nth word. */
 extern const struct tbp_gpu_kind_row tbp_gpu_kind_rows[];
+/* Is the kind among those of the mask? */
+bool tbp_gpu_kinds_have(uint32_t mask, uint32_t cupti_kind);
 /* Bit of a row's word. */
 uint32_t tbp_gpu_kind_bit(const struct tbp_gpu_kind_row *row);
 

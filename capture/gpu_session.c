@@ -10,6 +10,7 @@
 #include "capture/clock.h"
 #include "capture/cupti_buffers.h"
 #include "capture/cupti_errors.h"
+#include "capture/cupti_subscription.h"
 #include "capture/gpu_kinds.h"
 #include "capture/gpu_write.h"
 #include "capture/quiet_thread.h"
@@ -20,8 +21,6 @@
 enum {
     PATIENCE_S = 20, /* for the worker */
     FLUSH_FORCED = 1,
-    ATTRIBUTE_ZEROED_OUT = 5,
-    THREAD_ID_SYSTEM = 1,
     INVALID_KIND = 21,
     BASE_BYTES = 24,     /* that every record has */
     FAILURE_BYTES = 800, /* a sentence and what to do */
@@ -49,7 +48,7 @@ struct worker {
     struct tbp_cuda cuda;
     struct tbp_cupti cupti;
     struct tbp_gpu_writer writer;
-    void *subscriber;
+    struct tbp_cupti_subscription subscription;
     uint32_t enabled; /* bit n: row n of the kinds */
     int flush_ms;
     bool is_paused; /* what comes is thrown away */
@@ -84,7 +83,7 @@ static void note_clock(struct worker *w) {
     int64_t narrowest = INT64_MAX, middle = 0;
     for (int i = 0; i < 10; i++) {
         int64_t before = tbp_clock_ns(CLOCK_MONOTONIC);
-        if (w->cupti.GetTimestamp(&ns) != TBP_CUPTI_OK)
+        if (tbp_cupti_timestamp(&w->subscription, &ns) != TBP_CUPTI_OK)
             return;
         int64_t after = tbp_clock_ns(CLOCK_MONOTONIC);
         if (after - before < narrowest) {
@@ -100,7 +99,7 @@ static void read_buffer(struct worker *w, const struct tbp_cupti_filled *b) {
     const uint8_t *record = NULL;
     struct tbp_cupti_record r;
     int rc;
-    while ((rc = w->cupti.ActivityGetNextRecord(b->data, b->valid_bytes, &record)) ==
+    while ((rc = tbp_cupti_next_record(&w->subscription, b->data, b->valid_bytes, &record)) ==
            TBP_CUPTI_OK) {
         if (record < b->data || record + BASE_BYTES > b->data + b->valid_bytes)
             break;
@@ -111,9 +110,8 @@ static void read_buffer(struct worker *w, const struct tbp_cupti_filled *b) {
 }
 
 static void count_dropped(struct worker *w, void *context, uint32_t stream) {
-    size_t n = 0;
-    if (w->cupti.ActivityGetNumDroppedRecords(context, stream, &n) == TBP_CUPTI_OK)
-        w->writer.n_losses[TBP_GPU_LOSS_DROPPED] += n;
+    w->writer.n_losses[TBP_GPU_LOSS_DROPPED] +=
+        tbp_cupti_dropped(&w->subscription, context, stream);
 }
 
 static int drain_guarded(void *context, struct tbp_error *err) {
@@ -145,10 +143,6 @@ static void flush(struct worker *w, uint32_t flag) {
 
 /* ---- on and off ---- */
 
-static void no_callback(void *userdata, int domain, uint32_t id, const void *data) {
-    (void)userdata, (void)domain, (void)id, (void)data;
-}
-
 static void tell(const char *text) {
     char line[FAILURE_BYTES + 64];
     snprintf(line, sizeof line, "tbprof: %s", text);
@@ -159,7 +153,7 @@ static void tell(const char *text) {
 static void disable_all(struct worker *w) {
     for (int i = 31; i >= 0; i--)
         if (w->enabled >> i & 1)
-            w->cupti.ActivityDisable(tbp_gpu_kind_rows[i].cupti_kind);
+            tbp_cupti_disable(&w->subscription, tbp_gpu_kind_rows[i].cupti_kind);
     w->enabled = 0;
 }
 
@@ -170,7 +164,7 @@ static int enable_all(struct worker *w, const char **what) {
         const struct tbp_gpu_kind_row *row = &tbp_gpu_kind_rows[i];
         if (!(gpu.kinds & tbp_gpu_kind_bit(row)) || w->enabled >> i & 1)
             continue;
-        int rc = w->cupti.ActivityEnable(row->cupti_kind);
+        int rc = tbp_cupti_enable(&w->subscription, row->cupti_kind);
         if (rc == TBP_CUPTI_OK) {
             w->enabled |= UINT32_C(1) << i;
         } else if (row->is_needed || !(tbp_cupti_is_of_kind(rc) || rc == INVALID_KIND)) {
@@ -185,52 +179,51 @@ static int enable_all(struct worker *w, const char **what) {
     return TBP_CUPTI_OK;
 }
 
-static int switch_on(struct worker *w, const char **what) {
-    uint8_t yes = 1;
-    size_t size = sizeof yes;
-    *what = "subscribing";
-    int rc = w->cupti.Subscribe(&w->subscriber, no_callback, NULL);
-    if (rc != TBP_CUPTI_OK) {
-        w->subscriber = NULL;
+/* 0, or the error that makes recording impossible; `what`: while doing what. */
+static int switch_on(struct worker *w, char *what, size_t size) {
+    const char *doing = "registering buffers";
+    int rc = tbp_cupti_subscribe(&w->subscription, &w->cupti, tbp_cuda_version(&w->cuda));
+    tbp_cupti_subscribing(&w->subscription, what, size);
+    if (rc != TBP_CUPTI_OK)
         return rc;
-    }
-    if (w->cupti.ActivitySetAttribute)
-        w->cupti.ActivitySetAttribute(ATTRIBUTE_ZEROED_OUT, &size, &yes);
-    if (w->cupti.SetThreadIdType)
-        w->cupti.SetThreadIdType(THREAD_ID_SYSTEM);
-    *what = "registering buffers";
-    rc = w->cupti.ActivityRegisterCallbacks(tbp_cupti_buffers_request, tbp_cupti_buffers_complete);
-    return rc == TBP_CUPTI_OK ? enable_all(w, what) : rc;
+    tbp_cupti_configure(&w->subscription, tbp_gpu_kinds_have(gpu.kinds, TBP_CUPTI_GRAPH_TRACE));
+    rc = tbp_cupti_register(&w->subscription);
+    if (rc == TBP_CUPTI_OK)
+        rc = enable_all(w, &doing);
+    snprintf(what, size, "%s", doing);
+    return rc;
 }
 
+/* Without a subscription CUPTI is another tool's, and left alone. */
 static void switch_off(struct worker *w) {
     if (w->enabled)
         flush(w, FLUSH_FORCED);
-    if (!has_quirk(w, KEEP_ENABLED)) {
+    if (w->subscription.handle && !has_quirk(w, KEEP_ENABLED)) {
         disable_all(w);
         flush(w, FLUSH_FORCED);
     }
-    count_dropped(w, NULL, 0);
-    drain(w);
-    if (w->subscriber)
-        w->cupti.Unsubscribe(w->subscriber);
+    if (w->subscription.handle) {
+        count_dropped(w, NULL, 0);
+        drain(w);
+    }
+    tbp_cupti_unsubscribe(&w->subscription);
     tbp_cupti_buffers_close();
 }
 
 /* False: `failure` says why. */
 static bool begin(struct worker *w, char *failure, size_t size) {
     struct tbp_error err = {0};
-    const char *what = "";
+    char what[128];
     w->flush_ms = gpu.options.gpu_flush_ms;
     tbp_cuda_find(&w->cuda, gpu.options.gpu >= TBPROF_GPU_ON);
-    if (tbp_cupti_load(&w->cupti, tbp_cuda_major(&w->cuda), &err) != TBP_OK) {
+    if (tbp_cupti_load(&w->cupti, tbp_cuda_version(&w->cuda), &err) != TBP_OK) {
         snprintf(failure, size, "%s", err.message);
         return false;
     }
     tbp_gpu_writer_init(&w->writer, &w->cupti, &w->cuda, gpu.start_ns);
     tbp_cupti_buffers_open(gpu.options.gpu_buffer_bytes, gpu.options.max_device_bytes,
                            w->cupti.version >= TBP_CUPTI_12_9, wake_worker);
-    int rc = switch_on(w, &what);
+    int rc = switch_on(w, what, sizeof what);
     if (rc == TBP_CUPTI_OK) {
         note_clock(w);
         return true;

@@ -98,7 +98,7 @@ static void run_conflicts(struct tbp_doctor *d, const struct tbp_doctor_check *s
     if (g->subscribing > 0 && g->subscribing != TBP_CUPTI_NO_PRIVILEGE) {
         char text[800];
         struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, "CUPTI");
-        tbp_cupti_explain(g->subscribing, "subscribing", text, sizeof text);
+        tbp_cupti_explain(g->subscribing, g->doing, text, sizeof text);
         f->what = tbp_arena_printf(d->arena, "refuses: %s", text);
     }
 }

@@ -5,7 +5,7 @@
 #include "cli/gpu_facts.h"
 #include "capture/cuda_load.h"
 #include "capture/cupti_errors.h"
-#include "capture/cupti_load.h"
+#include "capture/cupti_subscription.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,15 +99,12 @@ static void find_injected(struct tbp_gpu_facts *g) {
     }
 }
 
-static void no_callback(void *userdata, int domain, uint32_t id, const void *data) {
-    (void)userdata, (void)domain, (void)id, (void)data;
-}
-
-static void gather_cupti(struct tbp_gpu_facts *g, struct tbp_arena *arena, unsigned cuda_major) {
+static void gather_cupti(struct tbp_gpu_facts *g, struct tbp_arena *arena) {
     struct tbp_cupti *c = TBP_NEW(arena, struct tbp_cupti);
+    struct tbp_cupti_subscription s;
     struct tbp_error err = {0};
-    void *subscriber = NULL;
-    if (tbp_cupti_load(c, cuda_major, &err) != TBP_OK) {
+    char doing[128];
+    if (tbp_cupti_load(c, g->driver_version, &err) != TBP_OK) {
         g->failure = tbp_arena_printf(arena, "%s", err.message);
         return;
     }
@@ -116,9 +113,11 @@ static void gather_cupti(struct tbp_gpu_facts *g, struct tbp_arena *arena, unsig
     g->cupti_release = tbp_cupti_release(c->version);
     if (!g->has_driver)
         return;
-    g->subscribing = c->Subscribe(&subscriber, no_callback, NULL);
-    if (g->subscribing == TBP_CUPTI_OK)
-        c->Unsubscribe(subscriber);
+    g->subscribing = tbp_cupti_subscribe(&s, c, g->driver_version);
+    g->is_shared = s.is_shared;
+    tbp_cupti_subscribing(&s, doing, sizeof doing);
+    g->doing = tbp_arena_printf(arena, "%s", doing);
+    tbp_cupti_unsubscribe(&s);
 }
 
 void tbp_gpu_facts_gather(struct tbp_gpu_facts *g, struct tbp_arena *arena, const char *root) {
@@ -132,7 +131,6 @@ void tbp_gpu_facts_gather(struct tbp_gpu_facts *g, struct tbp_arena *arena, cons
     g->container = container(root);
     find_injected(g);
     g->has_driver = tbp_cuda_find(&cuda, true);
-    if (g->has_driver && cuda.driver_version(&g->driver_version) != 0)
-        g->driver_version = 0;
-    gather_cupti(g, arena, tbp_cuda_major(&cuda));
+    g->driver_version = tbp_cuda_version(&cuda);
+    gather_cupti(g, arena);
 }

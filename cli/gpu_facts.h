@@ -20,6 +20,8 @@ struct tbp_gpu_facts {
     const char *cupti_release;   /* "12.4" */
     uint32_t cupti_version;
     int subscribing;       /* CUPTI's answer to a subscriber; 0: welcome; -1: not asked */
+    const char *doing;     /* "subscribing, as 'X' has done" */
+    bool is_shared;        /* others may subscribe beside us */
     int admin_only;        /* the kernel module's restriction: 1 yes, 0 no, -1 not known */
     bool may_administer;   /* root's rights over devices: CAP_SYS_ADMIN or CAP_PERFMON */
     const char *container; /* what kind; NULL: none is seen */

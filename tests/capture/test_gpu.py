@@ -17,6 +17,7 @@ PROGRAM, CUDA, CUPTIS = os.environ["GPU_PROGRAM"], os.environ["FAKE_CUDA"], os.e
 XPT = os.environ["XPT"]
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fakes", "scripts")
 GENERATIONS = {os.path.basename(os.path.dirname(p)): p for p in CUPTIS}
+VERSIONS = {"11.2": 15, "11.8": 18, "12.4": 22, "13.0": 130001, "13.4": 130401}  # what each calls itself
 
 
 class Gpu(Case):
@@ -91,7 +92,7 @@ class Tables(Gpu):
                 (*self.GEMM, "forward"): (2, 21, 10, 11), (*self.GEMM, "backward"): (1, 12, 12, 12),
                 (*self.RELU, "forward"): (2, 5, 2, 3)})
             self.assertEqual(self.warnings(run), [])
-            self.assertEqual(self.fake("version"), {"11.2": 15, "11.8": 18, "12.4": 22, "13.0": 130001}[self.generation])
+            self.assertEqual(self.fake("version"), VERSIONS[self.generation])
 
     def test_memory_of_two_steps(self):
         for run in self.each("training"):
@@ -142,7 +143,7 @@ class Tables(Gpu):
     def test_every_generation_gives_the_same_tables(self):
         for script in ("training", "graphs", "devices", "threads", "reverse"):
             tables = [self.kernels(run) for run in self.each(script)]
-            self.assertEqual(len(tables), 4)
+            self.assertEqual(len(tables), len(VERSIONS))
             for table in tables[1:]:
                 self.assertEqual(table, tables[0])
 
@@ -156,9 +157,9 @@ class Tables(Gpu):
             self.assertEqual(len({c for _, c, _ in nodes}), 2)
 
     def test_a_graph_as_a_whole(self):
-        run = self.record("graphs", "12.4", TBPROF_GPU_KINDS="api,kernel,graph")
-        whole = [e["dur"] for e in self.events(run, "/device:GPU:0") if e["name"] == "CudaGraphExec:5"]
-        self.assertEqual(whole, [0.1, 0.1])
+        for run in self.each("graphs", TBPROF_GPU_KINDS="api,kernel,graph"):
+            whole = [e["dur"] for e in self.events(run, "/device:GPU:0") if e["name"] == "CudaGraphExec:5"]
+            self.assertEqual(whole, [0.1, 0.1])
 
     def test_devices_streams_and_contexts(self):
         # a: 1024 threads, 32 warps; registers 16 warps in each part: 2 blocks of 1024 = 100 %. b: 2 warps of 8192
@@ -234,22 +235,42 @@ class Odd(Gpu):
             with self.subTest(generation):
                 run = self.record("burst", generation, TBPROF_MAX_DEVICE_BYTES="8MiB", TBPROF_GPU_FLUSH_MS="60000")
                 ((n, _),) = self.simple(run).values()
-                refuses = generation == "13.0"  # CUPTI takes a no for an answer
+                refuses = VERSIONS[generation] >= 27  # CUPTI takes a no for an answer
                 self.assertEqual(n, 8)
                 self.assertEqual(self.fake("most_lent"), 8 if refuses else 1000)
                 (warning,) = self.warnings(run)
                 size = {"11.2": 168, "11.8": 200, "12.4": 208}.get(generation, 0)
                 self.assertEqual(int(warning.split()[1]), 992 if refuses else 992 * size)
 
+    def expect_taken(self, run, holder):
+        """The host alone, with the right advice; the other tool's CUPTI is left alone."""
+        self.assertEqual(self.page("kernel_stats", run)["rows"], [])
+        self.assertIn("forward", [e["name"] for e in self.events(run, "/host:CPU")])
+        (warning,) = self.warnings(run)
+        for part in ("CUPTI error 39 while subscribing", "Nsight Systems", "torch.profiler", "jax.profiler"):
+            self.assertIn(part, warning)
+        self.assertEqual(f", as 'CUPTI for {holder}' has done)" in warning, VERSIONS[self.generation] >= 130000)
+        self.assertIn("CUPTI error 39", self.said)
+        self.assertEqual(self.fake("strange"), 0)
+
     def test_a_subscriber_before_us(self):
         for run in self.each("conflict"):
-            self.assertEqual(self.page("kernel_stats", run)["rows"], [])
-            self.assertIn("forward", [e["name"] for e in self.events(run, "/host:CPU")])
-            (warning,) = self.warnings(run)
-            self.assertIn("CUPTI error 39", warning)
-            for part in ("Nsight Systems", "torch.profiler", "jax.profiler"):
-                self.assertIn(part, warning)
-            self.assertIn("CUPTI error 39", self.said)
+            self.expect_taken(run, "Nsight_Systems")
+
+    def test_a_subscriber_beside_us(self):
+        for run in self.each("shared"):
+            if VERSIONS[self.generation] < 130300:
+                self.expect_taken(run, "Kineto")
+                continue
+            self.assertEqual(self.simple(run), {("gemm", "forward"): (1, 1)})
+            self.assertEqual(self.warnings(run), [])
+            self.assertEqual(self.fake("strange"), 0)
+
+    def test_no_mixing_of_cuptis_interfaces(self):
+        for script, n_kernels in (("training", 3), ("old_driver", 1)):  # which serves a single subscriber
+            for run in self.each(script):
+                self.assertEqual(len(self.simple(run)), n_kernels)
+                self.assertEqual((self.fake("strange"), self.fake("system_thread")), (0, 1))
 
     def test_no_privileges(self):
         for run in self.each("privileges"):
@@ -340,12 +361,13 @@ class Doctor(Gpu):
 
     def test_all_is_well(self):
         self.system()
-        for generation, version in (("11.2", 15), ("11.8", 18), ("12.4", 22), ("13.0", 130001)):
+        for generation, version in VERSIONS.items():
             found, facts = self.look(generation=generation)
             self.assertEqual(found, {})
             self.assertEqual(facts["cupti_version"], version)
             self.assertEqual(facts["cupti_release"], generation)
-            self.assertEqual((facts["cuda_version"], facts["kernel_module"]), (13000, "580.65.06"))
+            self.assertEqual((facts["cuda_version"], facts["kernel_module"]), (13040, "580.65.06"))
+            self.assertEqual(facts["shared"], version >= 130300)
             self.assertEqual((facts["subscribing"], facts["admin_only"], facts["container"]), (0, False, None))
 
     def test_rights(self):
@@ -365,6 +387,9 @@ class Doctor(Gpu):
         self.assertEqual(set(found), {"gpu-conflict"})
         self.assertIn("Nsight", found["gpu-conflict"])
         self.assertEqual(facts["subscribing"], 39)
+        found, _ = self.look("shared", "13.0")
+        self.assertIn("as 'CUPTI for Kineto' has done", found["gpu-conflict"])
+        self.assertEqual(self.look("shared", "13.4")[0], {})
         found, facts = self.look(CUDA_INJECTION64_PATH="/opt/nsys/libToolsInjection64.so")
         self.assertIn("libToolsInjection64.so", found["gpu-conflict"])
         self.assertEqual(facts["injected_by"], "CUDA_INJECTION64_PATH")

@@ -1,96 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A stand-in for libcupti.so.N of the release FAKE_VERSION: writes activity records in that
- * release's layout into the buffers that the profiler under test gives it. The layouts stand here
- * once more, on purpose, from the public headers. Lines of the script:
+ * A stand-in for libcupti.so.N of the release FAKE_VERSION: the functions of CUPTI, over the
+ * records of fake_records.c, set up by lines of the script:
  *
  *     ! error Subscribe 39            that function fails; "ActivityEnable:49 27": for that kind
+ *     ! taken NAME                    another tool has subscribed, and does not share
+ *     ! shared NAME                   another one has subscribed by the interface for several
  *     ! records 3                     a buffer is complete after so many records
  *     ! reverse                       complete buffers are handed over last one first
  *     ! dropped 17                    so many records were dropped
- *     kernel NAME dur=1000 grid=1,1,1 block=32,1,1 regs=8 static=0 dynamic=0 stream=7 device=0
- *     memcpy HtoD bytes=16 dur=100 / memset bytes=16 dur=100
- *     alloc 0x1000 bytes=16 [kind=device] [pool=0x5000] / free 0x1000
- *     sync stream dur=100 / overhead flush dur=100
- *     graph 5 / … kernel … graph=5 node=9 same: by the call before
- *     burst 1000 dur=10: kernels that each take a buffer; none is given back in between
- *     many 1000 dur=10: calls and kernels, one after the other
- *     jump 5000000000: the clock is set
- *     flushed: waits until all so far has been fetched, and looked at
  *
- * Words at the end of a line: "zero" (no times), "boot" (times of another clock), "backwards",
- * "nocall" (no record of the call), "same" (the call before).
+ * As the real one it has two families of functions from 13.3 on, which must not be mixed.
  */
-#include "fake_script.h"
+#include "fake_cupti.h"
 
-#include <pthread.h>
-#include <stdbool.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+#include <stddef.h>
 
-#define EXPORT __attribute__((visibility("default")))
+enum { END = 12, NOT_COMPATIBLE = 14, INVALID_KIND = 21, TAKEN = 39 };
+enum { HAS_NAMES = FAKE_VERSION >= 130000, CAN_SHARE = FAKE_VERSION >= 130300 };
+enum { MAX_SETTINGS = 32, ATTRIBUTE_GRAPHS = 20, ATTRIBUTE_THREAD_ID = 21 };
+enum other { NOBODY, ALONE, SHARES };
 
-enum {
-    PATIENCE_S = 100, /* for flushes */
-    OK = 0,
-    END = 12,
-    INVALID_KIND = 21,
-    MEMCPY = 1,
-    MEMSET = 2,
-    DRIVER = 4,
-    RUNTIME = 5,
-    KERNEL = 10,
-    OVERHEAD = 17,
-    SYNC = 38,
-    MEMORY2 = 49,
-    GRAPH = 51,
-    MAX_SETTINGS = 32,
-    MAX_BUFFERS = 2048,
-    LINE = 512,
-};
+struct fake fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .records_per_buffer = 1 << 30};
+static char settings[MAX_SETTINGS][FAKE_LINE];
+static int n_settings;
+static enum other other; /* subscriber */
+static char other_name[64];
+static bool is_shared; /* ours: by the newer family */
+static int n_strange;  /* calls of who has no subscription, or of the other family */
 
-struct buffer {
-    uint8_t *data;
-    size_t size, used;
-    int n_records;
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char settings[MAX_SETTINGS][LINE];
-static int n_settings, records_per_buffer = 1 << 30;
-static size_t n_dropped;
-static bool is_reversed, is_subscribed, is_system_thread;
-static uint64_t enabled; /* bit n: kind n */
-static void (*request)(uint8_t **, size_t *, size_t *);
-static void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t);
-static struct buffer now;
-static struct buffer full[MAX_BUFFERS];
-static int n_full, n_lent, most_lent;
-static unsigned n_flushes; /* atomic: that are over */
-static int64_t clock_offset;
-static uint64_t stream_end[64]; /* by stream: the end of its last work */
-static uint32_t correlation = 100;
+static void set_up(const char *what, const char *value) {
+    if (strcmp(what, "records") == 0)
+        fake.records_per_buffer = atoi(value);
+    else if (strcmp(what, "dropped") == 0)
+        fake.n_dropped = (size_t)atoi(value);
+    else if (strcmp(what, "reverse") == 0)
+        fake.is_reversed = true;
+    else if (strcmp(what, "taken") == 0 || strcmp(what, "shared") == 0) {
+        other = strcmp(what, "taken") == 0 ? ALONE : SHARES;
+        snprintf(other_name, sizeof other_name, "%s", value);
+    }
+}
 
 __attribute__((constructor)) static void load(void) {
     FILE *f = script_open();
-    char line[LINE], word[64];
+    char line[FAKE_LINE], what[64], value[64];
     while (f && n_settings < MAX_SETTINGS && fgets(line, sizeof line, f))
         if (line[0] == '!')
             memcpy(settings[n_settings++], line, sizeof line);
     if (f)
         fclose(f);
-    for (int i = 0; i < n_settings; i++) {
-        const char *what = script_word(settings[i], 1, word, sizeof word);
-        char value[64];
-        script_word(settings[i], 2, value, sizeof value);
-        if (strcmp(what, "records") == 0)
-            records_per_buffer = atoi(value);
-        else if (strcmp(what, "dropped") == 0)
-            n_dropped = (size_t)atoi(value);
-        else if (strcmp(what, "reverse") == 0)
-            is_reversed = true;
-    }
+    for (int i = 0; i < n_settings; i++)
+        set_up(script_word(settings[i], 1, what, sizeof what),
+               script_word(settings[i], 2, value, sizeof value));
 }
 
 __attribute__((destructor)) static void tell(void) {
@@ -98,8 +60,8 @@ __attribute__((destructor)) static void tell(void) {
     FILE *f = path ? fopen(path, "a") : NULL;
     if (!f)
         return;
-    fprintf(f, "version %d\nmost_lent %d\nsubscribed %d\nsystem_thread %d\n", FAKE_VERSION,
-            most_lent, is_subscribed, is_system_thread);
+    fprintf(f, "version %d\nmost_lent %d\nsubscribed %d\nsystem_thread %d\nstrange %d\n",
+            FAKE_VERSION, fake.most_lent, fake.is_subscribed, fake.is_system_thread, n_strange);
     fclose(f);
 }
 
@@ -116,447 +78,110 @@ static int error_of(const char *function, uint32_t kind) {
     return OK;
 }
 
-static uint64_t clock_ns(clockid_t id) {
-    struct timespec t;
-    clock_gettime(id, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+/* May the family be used? */
+static bool is_family(bool shared) {
+    bool is_right = fake.is_subscribed && is_shared == shared;
+    n_strange += !is_right;
+    return is_right;
 }
 
-static uint64_t gpu_ns(void) {
-    return clock_ns(CLOCK_REALTIME) + (uint64_t)clock_offset;
-}
+/* ---- the interface: what both families have ---- */
 
-/* ---- sizes of records in this release ---- */
-
-static size_t bytes_of(uint32_t kind) {
-    const int v = FAKE_VERSION;
-    switch (kind) {
-    case KERNEL:
-        return v >= 130000 ? 216 : v >= 19 ? 208 : v >= 18 ? 200 : v >= 17 ? 176 : 168;
-    case MEMCPY:
-        return v >= 26 ? 96 : v >= 17 ? 88 : 80;
-    case MEMSET:
-        return v >= 17 ? 88 : 80;
-    case MEMORY2:
-        return v >= 24 ? 128 : v >= 17 ? 120 : 112;
-    case OVERHEAD:
-        return v >= 22 ? 56 : 40;
-    case SYNC:
-        return v >= 26 ? 56 : 40;
-    case GRAPH:
-        return v >= 22 ? 56 : 48;
-    default:
-        return 40;
-    }
-}
-
-/* ---- buffers ---- */
-
-static bool get_buffer(void) {
-    size_t max_records = 0;
-    now = (struct buffer){0};
-    request(&now.data, &now.size, &max_records);
-    if (!now.data)
-        return false;
-    n_lent++;
-    most_lent = n_lent > most_lent ? n_lent : most_lent;
-    return true;
-}
-
-static void put_away(void) {
-    if (now.data && n_full < MAX_BUFFERS)
-        full[n_full++] = now;
-    now = (struct buffer){0};
-}
-
-/* Room for a record of the kind; NULL: dropped. Under the lock. */
-static uint8_t *new_record(uint32_t kind) {
-    size_t size = bytes_of(kind);
-    if (!is_subscribed || !request || !(enabled >> kind & 1))
-        return NULL;
-    if (now.data && (now.used + size > now.size || now.n_records >= records_per_buffer))
-        put_away();
-    if (!now.data && !get_buffer()) {
-        n_dropped++;
-        return NULL;
-    }
-    uint8_t *r = now.data + now.used;
-    memset(r, 0xa5, size); /* what nobody writes is not 0 */
-    memcpy(r, &kind, sizeof kind);
-    now.used += size;
-    now.n_records++;
-    return r;
-}
-
-static void put32(uint8_t *r, size_t at, uint32_t v) {
-    if (r)
-        memcpy(r + at, &v, sizeof v);
-}
-
-static void put64(uint8_t *r, size_t at, uint64_t v) {
-    if (r)
-        memcpy(r + at, &v, sizeof v);
-}
-
-static void put8(uint8_t *r, size_t at, uint8_t v) {
-    if (r)
-        r[at] = v;
-}
-
-/* ---- calls ---- */
-
-static const char *const calls[] = {"",
-                                    "cudaLaunchKernel_v7000",
-                                    "cudaMemcpyAsync_v3020",
-                                    "cudaMemsetAsync_v3020",
-                                    "cudaMalloc_v3020",
-                                    "cudaFree_v3020",
-                                    "cudaGraphLaunch_v10000",
-                                    "cudaGetDevice_v3020",
-                                    "cuLaunchKernel"};
-enum { CALL_LAUNCH = 1, CALL_COPY, CALL_SET, CALL_MALLOC, CALL_FREE, CALL_GRAPH, CALL_NOISE };
-enum { DRIVER_LAUNCH = 8 };
-
-static void call_record(uint32_t kind, uint32_t function, uint64_t start, uint64_t end) {
-    uint8_t *r = new_record(kind);
-    put32(r, 4, function);
-    put64(r, 8, start);
-    put64(r, 16, end);
-    put32(r, 24, (uint32_t)getpid());
-    put32(r, 28, is_system_thread ? (uint32_t)syscall(SYS_gettid) : 12345u);
-    put32(r, 32, correlation);
-    put32(r, 36, 0);
-}
-
-static bool has(const char *line, const char *word) {
-    size_t n = strlen(word);
-    for (const char *p = line; (p = strstr(p, word)); p += n)
-        if (p > line && p[-1] == ' ' && (p[n] == ' ' || p[n] == '\n' || !p[n]))
-            return true;
-    return false;
-}
-
-static void call(const char *line, uint32_t function) {
-    if (has(line, "same"))
-        return;
-    correlation++;
-    if (has(line, "nocall"))
-        return;
-    uint64_t start = gpu_ns();
-    call_record(RUNTIME, CALL_NOISE, start, start + 20);
-    call_record(RUNTIME, function, start + 20, start + 620);
-    if (function == CALL_LAUNCH)
-        call_record(DRIVER, DRIVER_LAUNCH, start + 120, start + 520);
-}
-
-/* ---- work ---- */
-
-static void times(const char *line, uint8_t *r, size_t at_start, size_t at_end) {
-    uint64_t dur = (uint64_t)script_number(line, "dur", 1000), start = gpu_ns();
-    unsigned stream = (unsigned)script_number(line, "stream", 7) & 63;
-    if (has(line, "boot"))
-        start = clock_ns(CLOCK_MONOTONIC);
-    else if (start < stream_end[stream] && stream_end[stream] - start < 100000000)
-        start = stream_end[stream];
-    if (has(line, "zero"))
-        start = dur = 0;
-    if (!has(line, "boot") && !has(line, "zero"))
-        stream_end[stream] = start + dur;
-    put64(r, at_start, start);
-    put64(r, at_end, has(line, "backwards") ? start - 10 : start + dur);
-}
-
-static void dims(const char *line, const char *key, uint8_t *r, size_t at) {
-    char text[64];
-    unsigned x = 1, y = 1, z = 1;
-    script_text(line, key, text, sizeof text);
-    sscanf(text, "%u,%u,%u", &x, &y, &z);
-    put32(r, at, x);
-    put32(r, at + 4, y);
-    put32(r, at + 8, z);
-}
-
-/* Names that stay, as those of a loaded module do. */
-static const char *kept(const char *name) {
-    static char *names[256];
-    static int n;
-    for (int i = 0; i < n; i++)
-        if (strcmp(names[i], name) == 0)
-            return names[i];
-    return n < 256 ? (names[n++] = strdup(name)) : "full";
-}
-
-static void kernel(const char *line) {
-    char name[256];
-    uint8_t *r = new_record(KERNEL);
-    uint32_t graph = (uint32_t)script_number(line, "graph", 0);
-    script_word(line, 1, name, sizeof name);
-    if (!r)
-        return;
-    uint16_t registers = (uint16_t)script_number(line, "regs", 0);
-    memcpy(r + 6, &registers, sizeof registers);
-    times(line, r, 16, 24);
-    put32(r, 40, (uint32_t)script_number(line, "device", 0));
-    put32(r, 44, (uint32_t)script_number(line, "context", 1));
-    put32(r, 48, (uint32_t)script_number(line, "stream", 7));
-    dims(line, "grid", r, 52);
-    dims(line, "block", r, 64);
-    put32(r, 76, (uint32_t)script_number(line, "static", 0));
-    put32(r, 80, (uint32_t)script_number(line, "dynamic", 0));
-    put32(r, 92, correlation);
-    put64(r, 104, (uint64_t)(uintptr_t)kept(name));
-    put64(r, 144, (uint64_t)script_number(line, "node", 0));
-    put32(r, 156, graph);
-}
-
-static uint8_t memory_kind(const char *line, const char *key, uint8_t otherwise) {
-    static const char *const words[] = {"unknown", "pageable", "pinned",
-                                        "device",  "array",    "managed"};
-    char text[32];
-    script_text(line, key, text, sizeof text);
-    for (uint8_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(text, words[i]) == 0)
-            return i;
-    return otherwise;
-}
-
-static void copy(const char *line) {
-    static const char *const ways[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-                                       "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-    char way[16];
-    uint8_t *r = new_record(MEMCPY), direction = 0;
-    script_word(line, 1, way, sizeof way);
-    for (uint8_t i = 1; i < sizeof ways / sizeof *ways; i++)
-        direction = strcmp(way, ways[i]) == 0 ? i : direction;
-    put8(r, 4, direction);
-    put8(r, 5, memory_kind(line, "src", way[0] == 'D' ? 3 : 1));
-    put8(r, 6, memory_kind(line, "dst", way[3] == 'D' ? 3 : 1));
-    put8(r, 7, (uint8_t)script_number(line, "async", 1));
-    put64(r, 8, (uint64_t)script_number(line, "bytes", 0));
-    times(line, r, 16, 24);
-    put32(r, 32, (uint32_t)script_number(line, "device", 0));
-    put32(r, 36, 1);
-    put32(r, 40, (uint32_t)script_number(line, "stream", 7));
-    put32(r, 44, correlation);
-    put64(r, 64, 0);
-    put32(r, 72, 0);
-}
-
-static void set(const char *line) {
-    uint8_t *r = new_record(MEMSET);
-    put64(r, 8, (uint64_t)script_number(line, "bytes", 0));
-    times(line, r, 16, 24);
-    put32(r, 32, (uint32_t)script_number(line, "device", 0));
-    put32(r, 36, 1);
-    put32(r, 40, (uint32_t)script_number(line, "stream", 7));
-    put32(r, 44, correlation);
-    put32(r, 48, 1 | 3u << 16); /* asynchronous; of device memory */
-    put64(r, 64, 0);
-    put32(r, 72, 0);
-}
-
-static void memory(const char *line, uint32_t operation) {
-    char address[32];
-    uint8_t *r = new_record(MEMORY2);
-    uint64_t pool = (uint64_t)script_number(line, "pool", 0);
-    script_word(line, 1, address, sizeof address);
-    put32(r, 4, operation);
-    put32(r, 8, memory_kind(line, "kind", 3));
-    put32(r, 12, correlation);
-    put64(r, 16, strtoull(address, NULL, 0));
-    put64(r, 24, (uint64_t)script_number(line, "bytes", 0));
-    put64(r, 32, has(line, "zero") ? 0 : gpu_ns());
-    put32(r, 48, (uint32_t)getpid());
-    put32(r, 52, (uint32_t)script_number(line, "device", 0));
-    put32(r, 56, 1);
-    put32(r, 60, 0);
-    put64(r, 64, 0);
-    put32(r, 72, pool != 0);
-    if (pool)
-        put64(r, 88, pool);
-}
-
-static void wait(const char *line) {
-    uint8_t *r = new_record(SYNC);
-    put32(r, 4, has(line, "stream") ? 3 : 4);
-    times(line, r, 8, 16);
-    put32(r, 24, correlation);
-    put32(r, 28, 1);
-    put32(r, 32, 7);
-}
-
-static void overhead(const char *line) {
-    uint8_t *r = new_record(OVERHEAD);
-    put32(r, 4, has(line, "flush") ? 1u << 16 : 1);
-    times(line, r, 24, 32);
-    if (FAKE_VERSION >= 22)
-        put32(r, 40, 0);
-}
-
-static void graph(const char *line) {
-    char id[16];
-    uint8_t *r = new_record(GRAPH);
-    put32(r, 4, correlation);
-    times(line, r, 8, 16);
-    put32(r, 24, 0);
-    put32(r, 28, (uint32_t)atoi(script_word(line, 1, id, sizeof id)));
-    put32(r, 32, 1);
-    put32(r, 36, (uint32_t)script_number(line, "stream", 7));
-}
-
-static void burst(const char *line) {
-    char text[16], one[64];
-    int n = atoi(script_word(line, 1, text, sizeof text));
-    snprintf(one, sizeof one, "kernel burst dur=%d", (int)script_number(line, "dur", 10));
-    for (int i = 0; i < n; i++) {
-        put_away();
-        correlation++;
-        kernel(one);
-    }
-}
-
-/* Buffers that are full go back as they would: on a thread of the program. */
-static void many(const char *line) {
-    char text[16], one[64];
-    int n = atoi(script_word(line, 1, text, sizeof text));
-    snprintf(one, sizeof one, "kernel many dur=%d", (int)script_number(line, "dur", 10));
-    for (int i = 0; i < n; i++) {
-        call(one, CALL_LAUNCH);
-        kernel(one);
-        while (n_full > 0) {
-            struct buffer b = full[--n_full];
-            n_lent--;
-            complete(NULL, 0, b.data, b.size, b.used);
-        }
-    }
-}
-
-/* One flush may be under way without what is new, the next fetches that, and before the one after
- * it is over it has been looked at. */
-static void await_flushes(void) {
-    struct timespec rest = {0, 1000000};
-    unsigned last = __atomic_load_n(&n_flushes, __ATOMIC_ACQUIRE) + 3;
-    for (int i = 0; (int)(__atomic_load_n(&n_flushes, __ATOMIC_ACQUIRE) - last) < 0; i++) {
-        if (i == PATIENCE_S * 1000) {
-            fputs("fake CUPTI: nobody flushes\n", stderr);
-            abort();
-        }
-        nanosleep(&rest, NULL);
-    }
-}
-
-/* One line of the script, on the thread that calls. */
-EXPORT void fake_cupti_line(const char *line);
-void fake_cupti_line(const char *line) {
-    char word[32];
-    script_word(line, 0, word, sizeof word);
-    if (strcmp(word, "flushed") == 0) {
-        await_flushes();
-        return;
-    }
-    pthread_mutex_lock(&lock);
-    if (strcmp(word, "kernel") == 0) {
-        call(line, CALL_LAUNCH);
-        kernel(line);
-    } else if (strcmp(word, "memcpy") == 0) {
-        call(line, CALL_COPY);
-        copy(line);
-    } else if (strcmp(word, "memset") == 0) {
-        call(line, CALL_SET);
-        set(line);
-    } else if (strcmp(word, "alloc") == 0) {
-        call(line, CALL_MALLOC);
-        memory(line, 1);
-    } else if (strcmp(word, "free") == 0) {
-        call(line, CALL_FREE);
-        memory(line, 2);
-    } else if (strcmp(word, "graph") == 0) {
-        call(line, CALL_GRAPH);
-        graph(line);
-    } else if (strcmp(word, "sync") == 0) {
-        wait(line);
-    } else if (strcmp(word, "overhead") == 0) {
-        overhead(line);
-    } else if (strcmp(word, "burst") == 0) {
-        burst(line);
-    } else if (strcmp(word, "many") == 0) {
-        many(line);
-    } else if (strcmp(word, "jump") == 0) {
-        clock_offset += strtoll(script_word(line, 1, word, sizeof word), NULL, 0);
-    } else {
-        fprintf(stderr, "fake CUPTI: what is '%s'?\n", line);
-        abort();
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-/* ---- the interface ---- */
-
-EXPORT int cuptiGetVersion(uint32_t *version);
-int cuptiGetVersion(uint32_t *version) {
+EXPORT int cuptiGetVersion(uint32_t *version) {
     *version = FAKE_VERSION;
     return error_of("GetVersion", 0);
 }
 
-EXPORT int cuptiSubscribe(void **subscriber, void *callback, void *userdata);
-int cuptiSubscribe(void **subscriber, void *callback, void *userdata) {
+static int subscribe(void **subscriber, bool shared) {
     int rc = error_of("Subscribe", 0);
-    (void)callback, (void)userdata;
+    if (rc == OK && (other == ALONE || (other == SHARES && !shared)))
+        rc = TAKEN;
     if (rc == OK) {
-        *subscriber = &lock;
-        is_subscribed = true;
+        *subscriber = &fake.lock;
+        fake.is_subscribed = true;
+        is_shared = shared;
     }
     return rc;
 }
 
-EXPORT int cuptiUnsubscribe(void *subscriber);
-int cuptiUnsubscribe(void *subscriber) {
+EXPORT int cuptiSubscribe(void **subscriber, void *callback, void *userdata) {
+    (void)callback, (void)userdata;
+    return subscribe(subscriber, false);
+}
+
+EXPORT int cuptiUnsubscribe(void *subscriber) {
     (void)subscriber;
-    is_subscribed = false;
+    fake.is_subscribed = false;
     return OK;
 }
 
-EXPORT int cuptiActivityRegisterCallbacks(void *ask, void *done);
-int cuptiActivityRegisterCallbacks(void *ask, void *done) {
-    *(void **)(void *)&request = ask;
-    *(void **)(void *)&complete = done;
+EXPORT int cuptiActivityFlushAll(uint32_t flag) {
+    static struct buffer handed[MAX_BUFFERS]; /* by one thread at a time */
+    (void)flag;
+    n_strange += !fake.is_subscribed; /* others' buffers are none of ours */
+    pthread_mutex_lock(&fake.lock);
+    put_away();
+    int n = fake.n_full;
+    for (int i = 0; i < n; i++)
+        handed[i] = fake.full[fake.is_reversed ? n - 1 - i : i];
+    fake.n_full = 0;
+    fake.n_lent -= n;
+    pthread_mutex_unlock(&fake.lock);
+    for (int i = 0; i < n; i++)
+        fake.complete(&handed[i]);
+    __atomic_fetch_add(&fake.n_flushes, 1, __ATOMIC_RELEASE);
+    return OK;
+}
+
+EXPORT int cuptiGetCallbackName(uint32_t domain, uint32_t id, const char **name) {
+    (void)domain;
+    *name = call_name(id);
+    return *name ? OK : 1;
+}
+
+/* ---- the older family ---- */
+
+static void (*old_request)(uint8_t **, size_t *, size_t *);
+static void (*old_complete)(void *, uint32_t, uint8_t *, size_t, size_t);
+
+static void ask_old(struct buffer *b) {
+    size_t max_records = 0;
+    old_request(&b->data, &b->size, &max_records);
+}
+
+static void complete_old(const struct buffer *b) {
+    old_complete(NULL, 0, b->data, b->size, b->used);
+}
+
+EXPORT int cuptiActivityRegisterCallbacks(void *ask, void *done) {
+    if (!is_family(false))
+        return NOT_COMPATIBLE;
+    *(void **)(void *)&old_request = ask;
+    *(void **)(void *)&old_complete = done;
+    fake.request = ask_old;
+    fake.complete = complete_old;
     return error_of("ActivityRegisterCallbacks", 0);
 }
 
-EXPORT int cuptiActivityEnable(uint32_t kind);
-int cuptiActivityEnable(uint32_t kind) {
+static int enable(uint32_t kind) {
     int rc = error_of("ActivityEnable", kind);
     if (rc == OK)
-        enabled |= UINT64_C(1) << kind;
+        fake.enabled |= UINT64_C(1) << kind;
     return rc;
 }
 
-EXPORT int cuptiActivityDisable(uint32_t kind);
-int cuptiActivityDisable(uint32_t kind) {
-    enabled &= ~(UINT64_C(1) << kind);
+EXPORT int cuptiActivityEnable(uint32_t kind) {
+    return is_family(false) ? enable(kind) : NOT_COMPATIBLE;
+}
+
+EXPORT int cuptiActivityDisable(uint32_t kind) {
+    if (!is_family(false))
+        return NOT_COMPATIBLE;
+    fake.enabled &= ~(UINT64_C(1) << kind);
     return OK;
 }
 
-EXPORT int cuptiActivityFlushAll(uint32_t flag);
-int cuptiActivityFlushAll(uint32_t flag) {
-    static struct buffer handed[MAX_BUFFERS]; /* by one thread at a time */
-    (void)flag;
-    pthread_mutex_lock(&lock);
-    put_away();
-    int n = n_full;
-    for (int i = 0; i < n; i++)
-        handed[i] = full[is_reversed ? n - 1 - i : i];
-    n_full = 0;
-    n_lent -= n;
-    pthread_mutex_unlock(&lock);
-    for (int i = 0; i < n; i++)
-        complete(NULL, 0, handed[i].data, handed[i].size, handed[i].used);
-    __atomic_fetch_add(&n_flushes, 1, __ATOMIC_RELEASE);
-    return OK;
-}
-
-EXPORT int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **record);
-int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **record) {
+static int next_record(uint8_t *buffer, size_t valid, uint8_t **record) {
     uint32_t kind;
     size_t at = 0;
     if (*record) {
@@ -572,33 +197,127 @@ int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **record) 
     return OK;
 }
 
-EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dropped);
-int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dropped) {
-    (void)context, (void)stream;
-    pthread_mutex_lock(&lock);
-    *dropped = n_dropped;
-    n_dropped = 0;
-    pthread_mutex_unlock(&lock);
+EXPORT int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **record) {
+    return is_family(false) ? next_record(buffer, valid, record) : NOT_COMPATIBLE;
+}
+
+static int count_dropped(size_t *dropped) {
+    pthread_mutex_lock(&fake.lock);
+    *dropped = fake.n_dropped;
+    fake.n_dropped = 0;
+    pthread_mutex_unlock(&fake.lock);
     return OK;
 }
 
-EXPORT int cuptiGetTimestamp(uint64_t *ns);
-int cuptiGetTimestamp(uint64_t *ns) {
+EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dropped) {
+    (void)context, (void)stream;
+    return is_family(false) ? count_dropped(dropped) : NOT_COMPATIBLE;
+}
+
+EXPORT int cuptiGetTimestamp(uint64_t *ns) {
+    if (!is_family(false))
+        return NOT_COMPATIBLE;
     *ns = gpu_ns();
     return OK;
 }
 
-EXPORT int cuptiSetThreadIdType(uint32_t type);
-int cuptiSetThreadIdType(uint32_t type) {
-    is_system_thread = type == 1;
+EXPORT int cuptiSetThreadIdType(uint32_t type) {
+    if (!is_family(false))
+        return NOT_COMPATIBLE;
+    fake.is_system_thread = type == 1;
     return OK;
 }
 
-EXPORT int cuptiGetCallbackName(uint32_t domain, uint32_t id, const char **name);
-int cuptiGetCallbackName(uint32_t domain, uint32_t id, const char **name) {
-    (void)domain;
-    if (id >= sizeof calls / sizeof *calls)
+/* ---- the newer family, of which 13.0 has but the first ---- */
+
+#if FAKE_VERSION >= 130000
+struct params {
+    size_t bytes;
+    const char *name;
+    char *holder;
+    size_t holder_bytes;
+    uint8_t shares, padding[7];
+};
+
+EXPORT int cuptiSubscribe_v2(void **subscriber, void *callback, void *userdata,
+                             struct params *params) {
+    (void)callback, (void)userdata;
+    if (params->bytes != (CAN_SHARE ? sizeof *params : offsetof(struct params, shares)))
         return 1;
-    *name = calls[id];
+    if (other != NOBODY)
+        snprintf(params->holder, params->holder_bytes, "CUPTI for %s", other_name);
+    return subscribe(subscriber, CAN_SHARE && params->shares);
+}
+#endif
+
+#if FAKE_VERSION >= 130300
+static void (*new_request)(uint8_t **, size_t *, size_t *, void *);
+static void (*new_complete)(uint8_t *, size_t, size_t, void *);
+
+static void ask_new(struct buffer *b) {
+    size_t max_records = 0;
+    new_request(&b->data, &b->size, &max_records, NULL);
+}
+
+static void complete_new(const struct buffer *b) {
+    new_complete(b->data, b->size, b->used, NULL);
+}
+
+static bool has_graphs; /* may be recorded as a whole */
+
+/* Of the newer family, with the handle that was given. */
+static bool is_ours(const void *subscriber) {
+    return is_family(true) && subscriber == &fake.lock;
+}
+
+EXPORT int cuptiActivityRegisterCallbacks_v2(void *subscriber, void *ask, void *done) {
+    if (!is_ours(subscriber))
+        return NOT_COMPATIBLE;
+    *(void **)(void *)&new_request = ask;
+    *(void **)(void *)&new_complete = done;
+    fake.request = ask_new;
+    fake.complete = complete_new;
     return OK;
 }
+
+EXPORT int cuptiActivityEnable_v2(void *subscriber, uint32_t kind, void *config) {
+    bool is_right = is_ours(subscriber) && !config && (kind != GRAPH || has_graphs);
+    return is_right ? enable(kind) : NOT_COMPATIBLE;
+}
+
+EXPORT int cuptiActivityDisable_v2(void *subscriber, uint32_t kind, void *config) {
+    if (!is_ours(subscriber) || config)
+        return NOT_COMPATIBLE;
+    fake.enabled &= ~(UINT64_C(1) << kind);
+    return OK;
+}
+
+EXPORT int cuptiActivityGetNextRecord_v2(void *subscriber, uint8_t *buffer, size_t valid,
+                                         uint8_t **record) {
+    return is_ours(subscriber) ? next_record(buffer, valid, record) : NOT_COMPATIBLE;
+}
+
+EXPORT int cuptiActivityGetNumDroppedRecords_v2(void *subscriber, void *context, uint32_t stream,
+                                                size_t *dropped) {
+    (void)context, (void)stream;
+    return is_ours(subscriber) ? count_dropped(dropped) : NOT_COMPATIBLE;
+}
+
+EXPORT int cuptiGetTimestamp_v2(void *subscriber, uint64_t *ns) {
+    if (!is_ours(subscriber))
+        return NOT_COMPATIBLE;
+    *ns = gpu_ns();
+    return OK;
+}
+
+EXPORT int cuptiActivitySetAttribute_v2(void *subscriber, uint32_t attribute, const size_t *size,
+                                        const void *value) {
+    if (!is_ours(subscriber))
+        return NOT_COMPATIBLE;
+    if (attribute == ATTRIBUTE_THREAD_ID)
+        fake.is_system_thread = *size == 4 && *(const uint32_t *)value == 1;
+    if (attribute == ATTRIBUTE_GRAPHS && fake.enabled == 0)
+        has_graphs = *(const uint8_t *)value;
+    return OK;
+}
+#endif
