@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Input bytes: mapped where possible, read where not, gzip undone by zlib member after member. What
- * a damaged gzip stream still yields is kept, since intact planes before the damage are worth
- * having.
+ * Input bytes: mapped where possible, read where not, unpacked by unpack.c.
  */
 #include "base/file.h"
 
 #include "base/mapped.h"
+#include "base/spill.h"
+#include "base/unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,43 +16,34 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
-enum { READ_CHUNK = 1 << 20, COPY_PART = 8 << 20 };
+enum { COPY_PART = 8 << 20 };
 
-static int grow(uint8_t **data, size_t *cap, size_t need) {
-    if (need <= *cap)
-        return TBP_OK;
-    size_t cap2 = *cap + *cap / 2 + READ_CHUNK;
-    uint8_t *p = realloc(*data, cap2 < need ? need : cap2);
-    if (!p)
-        return TBP_E_MEMORY;
-    *data = p;
-    *cap = cap2 < need ? need : cap2;
-    return TBP_OK;
+static int read_into(struct tbp_spill *s, int fd, struct tbp_error *err) {
+    for (;;) {
+        uint8_t *at;
+        size_t room;
+        int status = tbp_spill_room(s, &at, &room, err);
+        if (status)
+            return status;
+        ssize_t k = read(fd, at, room);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            return tbp_fail_errno(err, TBP_E_IO, "cannot read '%s'", s->path);
+        if (k == 0)
+            return TBP_OK;
+        s->n += (size_t)k;
+    }
 }
 
 static int read_all(struct tbp_input *in, int fd, const char *path, struct tbp_error *err) {
-    uint8_t *data = NULL;
-    size_t n = 0, cap = 0;
-    for (;;) {
-        if (grow(&data, &cap, n + READ_CHUNK)) {
-            free(data);
-            return tbp_fail(err, TBP_E_MEMORY, "no memory for '%s' (%zu bytes so far)", path, n);
-        }
-        ssize_t k = read(fd, data + n, cap - n);
-        if (k == 0)
-            break;
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k < 0) {
-            free(data);
-            return tbp_fail_errno(err, TBP_E_IO, "cannot read '%s'", path);
-        }
-        n += (size_t)k;
-    }
-    *in = (struct tbp_input){.data = data, .size = n};
-    return TBP_OK;
+    struct tbp_spill s;
+    tbp_spill_init(&s, path);
+    int status = read_into(&s, fd, err);
+    if (status)
+        tbp_spill_release(&s);
+    return status ? status : tbp_spill_finish(&s, in, err);
 }
 
 static int stamp_of(struct tbp_file_stamp *stamp, const struct stat *st, const char *path,
@@ -84,130 +75,8 @@ static int map_or_read(struct tbp_input *in, int fd, const char *path, struct tb
     return read_all(in, fd, path, err);
 }
 
-/* More than this many times its size, beyond a size that does no harm, no profile comes to: it is
- * made to fill the memory. (What deflate can do at most is 1032 times.) */
-enum { HARMLESS_BYTES = 64 << 20, MOST_TIMES = 200 };
-
-struct inflating {
-    z_stream z;
-    uint8_t *data;
-    size_t n, cap, fed;
-    bool is_bomb;
-};
-
-/* One call of zlib; Z_MEM_ERROR if there is no memory. */
-static int inflate_some(struct inflating *f, const struct tbp_input *packed) {
-    const size_t most = 1u << 30;
-    if (grow(&f->data, &f->cap, f->n + READ_CHUNK))
-        return Z_MEM_ERROR;
-    size_t give = packed->size - f->fed < most ? packed->size - f->fed : most;
-    size_t room = f->cap - f->n < most ? f->cap - f->n : most;
-    f->z.next_in = (Bytef *)(uintptr_t)(packed->data + f->fed);
-    f->z.avail_in = (uInt)give;
-    f->z.next_out = f->data + f->n;
-    f->z.avail_out = (uInt)room;
-    int status = inflate(&f->z, Z_NO_FLUSH);
-    f->fed += give - f->z.avail_in;
-    f->n += room - f->z.avail_out;
-    f->is_bomb = f->n > HARMLESS_BYTES && f->n / MOST_TIMES > f->fed;
-    return status;
-}
-
-/* What follows the last gzip member, but for zeros: tapes and block devices fill up with them. */
-static void note_tail(struct tbp_input *out, const struct tbp_input *packed, size_t from) {
-    for (size_t i = from; i < packed->size; i++) {
-        if (packed->data[i] == 0)
-            continue;
-        out->tail_offset = from;
-        out->tail_bytes = packed->size - from;
-        return;
-    }
-}
-
-/* Undoes all members (of gzip, else the only one); stops at the first damage and says where. */
-static int inflate_all(const struct tbp_input *packed, int window_bits, struct tbp_input *out,
-                       const char *path, struct tbp_error *err) {
-    struct inflating f = {.fed = 0};
-    if (inflateInit2(&f.z, window_bits) != Z_OK)
-        return tbp_fail(err, TBP_E_MEMORY, "no memory to inflate '%s'", path);
-    int status = Z_OK;
-    while (!f.is_bomb && (status == Z_OK || status == Z_BUF_ERROR)) {
-        status = inflate_some(&f, packed);
-        bool more = window_bits > 0 && packed->size - f.fed >= 2 && packed->data[f.fed] == 0x1f &&
-                    packed->data[f.fed + 1] == 0x8b;
-        if (status == Z_STREAM_END && more)
-            status = inflateReset(&f.z);
-        else if (status == Z_BUF_ERROR && f.fed == packed->size)
-            break; /* cut */
-    }
-    inflateEnd(&f.z);
-    if (status == Z_MEM_ERROR || f.is_bomb)
-        free(f.data);
-    if (status == Z_MEM_ERROR)
-        return tbp_fail(err, TBP_E_MEMORY,
-                        "no memory to inflate '%s' (%zu bytes so far): unpack it first, which "
-                        "leaves it on disk",
-                        path, f.n);
-    if (f.is_bomb)
-        return tbp_fail(err, TBP_E_LIMIT,
-                        "'%s' is packed more than %d times (%zu bytes, and there is more): no "
-                        "profile is",
-                        path, MOST_TIMES, f.n);
-    *out = (struct tbp_input){
-        .data = f.data, .size = f.n, .damaged = status != Z_STREAM_END, .damage_offset = f.fed};
-    if (!out->damaged && window_bits > 0)
-        note_tail(out, packed, f.fed);
-    return TBP_OK;
-}
-
-static unsigned le16(const uint8_t *p) {
-    return (unsigned)p[0] | (unsigned)p[1] << 8;
-}
-
-/* How many files a zip holds, by the record at its end; 0 if there is none. */
-static unsigned files_in_zip(const struct tbp_input *in) {
-    enum { RECORD = 22, REACH = 66000, COUNT = 10 };
-    size_t from = in->size > REACH ? in->size - REACH : 0;
-    for (size_t i = in->size < RECORD ? 0 : in->size - RECORD + 1; i-- > from;)
-        if (memcmp(in->data + i, "PK\5\6", 4) == 0)
-            return le16(in->data + i + COUNT);
-    return 0;
-}
-
-/* The only file of a zip: what follows its header. */
-static int undo_zip(const struct tbp_input *in, struct tbp_input *out, const char *path,
-                    struct tbp_error *err) {
-    enum { HEADER = 30, METHOD = 8, NAME = 26, EXTRA = 28, DEFLATED = 8 };
-    unsigned n = files_in_zip(in);
-    size_t at = in->size < HEADER ? in->size
-                                  : (size_t)HEADER + le16(in->data + NAME) + le16(in->data + EXTRA);
-    if (n > 1)
-        return tbp_fail(err, TBP_E_UNSUPPORTED, "'%s' is a zip of %u files: unpack it first", path,
-                        n);
-    if (at >= in->size || le16(in->data + METHOD) != DEFLATED)
-        return tbp_fail(err, TBP_E_UNSUPPORTED,
-                        "'%s' is a zip that is not packed by deflate: unpack it first", path);
-    struct tbp_input member = {.data = in->data + at, .size = in->size - at};
-    return inflate_all(&member, -15, out, path, err);
-}
-
-/* Replaces packed bytes by what they hold. */
-static int unpack(struct tbp_input *in, const char *path, struct tbp_error *err) {
-    struct tbp_input plain;
-    int status;
-    if (in->size >= 2 && in->data[0] == 0x1f && in->data[1] == 0x8b)
-        status = inflate_all(in, 15 + 16, &plain, path, err);
-    else if (in->size >= 4 && memcmp(in->data, "PK\3\4", 4) == 0)
-        status = undo_zip(in, &plain, path, err);
-    else
-        return TBP_OK;
-    tbp_input_release(in);
-    if (status == TBP_OK)
-        *in = plain;
-    return status;
-}
-
-int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err) {
+int tbp_input_open_watched(struct tbp_input *in, const char *path, const struct tbp_watch *watch,
+                           struct tbp_error *err) {
     bool is_stdin = strcmp(path, "-") == 0;
     int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     *in = (struct tbp_input){0};
@@ -217,7 +86,12 @@ int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err
     int status = map_or_read(in, fd, path, err);
     if (!is_stdin)
         close(fd);
-    return status ? status : unpack(in, path, err);
+    in->watch = watch;
+    return status ? status : tbp_unpack(in, path, err);
+}
+
+int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err) {
+    return tbp_input_open_watched(in, path, NULL, err);
 }
 
 int tbp_file_stamp(struct tbp_file_stamp *stamp, const char *path, struct tbp_error *err) {
@@ -298,7 +172,7 @@ int tbp_input_open_copy(struct tbp_input *in, const char *path, struct tbp_file_
         return status;
     }
     *is_torn = in->size != stamp->size_bytes || !tbp_file_stamp_eq(stamp, &after);
-    return unpack(in, path, err);
+    return tbp_unpack(in, path, err);
 }
 
 void tbp_input_release(struct tbp_input *in) {
@@ -330,4 +204,10 @@ void tbp_input_drop_range(const struct tbp_input *in, uint64_t from, uint64_t si
 void tbp_input_drop_pages(const struct tbp_input *in) {
     if (in->mapped)
         madvise((void *)(uintptr_t)in->data, in->size, MADV_DONTNEED);
+}
+
+void tbp_input_tell(const struct tbp_input *in, uint64_t at) {
+    double part = in->size ? (double)at / (double)in->size : 1;
+    if (in->watch)
+        in->watch->tell(in->watch->ctx, in->is_unpacked ? (1 + part) / 2 : part);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Input bytes: a file mapped read-only (or read where it cannot be mapped, e.g. a pipe), gzip
- * undone. Ownership: tbp_input owns the bytes until release; views into them must not outlive it.
+ * undone. What is read or unpacked takes a bounded part of memory (spill.h). Ownership: tbp_input
+ * owns the bytes until release; views into them must not outlive it.
  */
 #ifndef TBP_BASE_FILE_H
 #define TBP_BASE_FILE_H
@@ -20,11 +21,20 @@ static inline bool tbp_file_stamp_eq(const struct tbp_file_stamp *a,
            a->mtime_ns == b->mtime_ns;
 }
 
+/* Told how far the reading of an input is, as a part of it from 0 to 1, by the thread that reads.
+ */
+struct tbp_watch {
+    void (*tell)(void *ctx, double part);
+    void *ctx;
+};
+
 struct tbp_input {
     const uint8_t *data;
     size_t size;
-    bool mapped;                 /* else heap */
-    struct tbp_file_stamp stamp; /* of what is mapped, when it was */
+    bool mapped;                   /* else heap */
+    struct tbp_file_stamp stamp;   /* of the file that is mapped, when it was; 0: of no file */
+    const struct tbp_watch *watch; /* or NULL; borrowed */
+    bool is_unpacked;              /* half of the reading is done */
     bool is_borrowed;       /* the bytes are somebody else's and stay when the input is released */
     bool damaged;           /* gzip member was cut or wrong: data holds what could be undone */
     uint64_t damage_offset; /* in the file on disk */
@@ -36,6 +46,10 @@ struct tbp_input {
  * of one file. What grows beyond any profile's measure is refused (TBP_E_LIMIT). Directories,
  * missing and unreadable files fail with TBP_E_IO / TBP_E_NOT_FOUND naming the path. */
 int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err);
+int tbp_input_open_watched(struct tbp_input *in, const char *path, const struct tbp_watch *watch,
+                           struct tbp_error *err);
+/* For who reads it: everything before data[at] was read. */
+void tbp_input_tell(const struct tbp_input *in, uint64_t at);
 
 /* Fails with TBP_E_NOT_FOUND, or TBP_E_IO for what is no regular file. */
 int tbp_file_stamp(struct tbp_file_stamp *stamp, const char *path, struct tbp_error *err);

@@ -373,7 +373,7 @@ static void show_clocks(struct info *w, struct tbp_session *s) {
 
 static void show_run(struct info *w, const struct tbp_run *run) {
     struct tbp_json *j = w->json;
-    struct tbp_run_loader loader = {run, w->v->from, TBP_WANTED_ALL, w->steps};
+    struct tbp_run_loader loader = {run, w->v->from, TBP_WANTED_ALL, w->steps, NULL};
     struct tbp_pool *pool = tbp_pool_new(w->v->jobs);
     struct tbp_session *s = tbp_run_session(&loader, TBP_SEMANTICS_REPAIR, w->cli->arena, pool);
     if (j) {

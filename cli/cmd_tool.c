@@ -185,8 +185,8 @@ static int run_tool(struct tbp_cli *cli, const void *values, char **args, size_t
         return status;
     /* losses that are to count, and steps, are looked for everywhere */
     bool wants_all = v->strict || steps.kind != TBP_STEPS_AUTO;
-    struct tbp_run_loader loader = {&run, v->from, wants_all ? TBP_WANTED_ALL : tool->wanted,
-                                    steps};
+    struct tbp_run_loader loader = {&run, v->from, wants_all ? TBP_WANTED_ALL : tool->wanted, steps,
+                                    NULL};
     struct tbp_pool *pool = tbp_pool_new(v->jobs);
     struct tbp_session *s =
         tbp_run_session(&loader, (enum tbp_semantics)v->semantics, cli->arena, pool);

@@ -313,7 +313,7 @@ static int write_copy(void *ctx, struct tbp_sink *sink, struct tbp_error *err) {
 static bool copy_file(struct tbp_output_file *f, const char *source, const struct tbp_input *in) {
     struct tbp_sink_file *file;
     struct tbp_file_stamp stamp;
-    if (!in->mapped || tbp_sink_file_new(&file, f->path[0], NULL) != TBP_OK)
+    if (!in->stamp.inode || tbp_sink_file_new(&file, f->path[0], NULL) != TBP_OK)
         return false;
     tbp_sink_file_hold(file);
     if (tbp_sink_file_copy(file, source, NULL) != TBP_OK ||

@@ -219,7 +219,6 @@ static int convert_host(const struct run_state *run, uint32_t i, struct tbp_conv
     struct tbp_host *host = tbp_session_host(run->session, i, err);
     if (!host)
         return err->code;
-    tbp_progress_add(job->progress, job->run->hosts[i].size_bytes);
     struct tbp_receipt_facts facts = facts_of(run, host, &job->run->hosts[i]);
     struct tbp_outputs outputs;
     struct host_state h = {.run = run, .host = i, .outputs = &outputs};
@@ -318,7 +317,7 @@ static void add_all_hosts(const struct run_state *run, struct tbp_arena *arena,
  * a plugin makes of the folder, too. */
 static void convert_folder_hosts(const struct run_state *converted, const struct tbp_run *folder,
                                  struct tbp_arena *arena, struct tbp_convert_result *result) {
-    struct tbp_run_loader loader = {folder, NULL, TBP_WANTED_ALL, {0}};
+    struct tbp_run_loader loader = {folder, NULL, TBP_WANTED_ALL, {0}, NULL};
     struct run_state run = *converted;
     run.results = NULL;
     run.run = folder;
@@ -405,7 +404,7 @@ static int convert_locked(const struct tbp_convert_job *job, struct tbp_arena *a
         tbp_sink_file_remove_stale(job->pages_folder);
     *result = (struct tbp_convert_result){.hosts = TBP_NEW_N(arena, struct tbp_convert_host, n + 1),
                                           .n_hosts = n};
-    struct tbp_run_loader loader = {job->run, job->from, TBP_WANTED_ALL, job->steps};
+    struct tbp_run_loader loader = {job->run, job->from, TBP_WANTED_ALL, job->steps, job->progress};
     struct run_state run = {.job = job,
                             .run = job->run,
                             .session = tbp_run_session(&loader, job->semantics, arena, job->pool),

@@ -88,8 +88,8 @@ static void read_file(struct tbp_doctor *d, struct tbp_doctor_file *file) {
     char text[1024];
     if (!file->size_bytes || !file->is_readable || is_stranger(file))
         return;
-    if (tbp_read_host(&host, file->path, file->host, tbp_reader_xplane.name, TBP_WANTED_ALL,
-                      d->pool, &err) == TBP_OK) {
+    const struct tbp_read_how how = {.from = tbp_reader_xplane.name, .wanted = TBP_WANTED_ALL};
+    if (tbp_read_host(&host, file->path, file->host, &how, d->pool, &err) == TBP_OK) {
         take_host(file, d->arena, &host);
         tbp_host_release(&host);
         return;

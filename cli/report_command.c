@@ -57,7 +57,7 @@ int tbp_run_report(struct tbp_cli *cli, const struct tbp_report *report,
                    struct tbp_report_request *request, struct tbp_error *err) {
     struct tbp_run run;
     struct tbp_sink_fd out;
-    struct tbp_run_loader loader = {&run, v->from, TBP_WANTED_ALL, {0}};
+    struct tbp_run_loader loader = {&run, v->from, TBP_WANTED_ALL, {0}, NULL};
     bool has_loss;
     int status = choose_format(request, cli, v, err);
     if (!status)

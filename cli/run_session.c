@@ -19,6 +19,20 @@ const char tbp_steps_help[] =
     "such event begins one)";
 const char *const tbp_dialect_choices[] = {"newest", "legacy", NULL};
 
+struct reading {
+    struct tbp_progress *progress;
+    uint64_t size_bytes, told_bytes;
+};
+
+static void tell(void *ctx, double part) {
+    struct reading *r = ctx;
+    uint64_t bytes = (uint64_t)(part * (double)r->size_bytes);
+    if (bytes <= r->told_bytes)
+        return; /* some formats are read twice */
+    tbp_progress_add(r->progress, bytes - r->told_bytes);
+    r->told_bytes = bytes;
+}
+
 static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool *pool,
                 struct tbp_error *err) {
     const struct tbp_run_loader *l = ctx;
@@ -28,7 +42,12 @@ static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool 
     bool is_alone = l->run->n_hosts == 1;
     enum tbp_wanted wanted =
         l->wanted == TBP_WANTED_MEMORY && !is_alone ? TBP_WANTED_NO_GPU : l->wanted;
-    int status = tbp_read_host(out, f->path, f->host, l->from, wanted, pool, err);
+    struct reading reading = {l->progress, f->size_bytes, 0};
+    const struct tbp_watch watch = {tell, &reading};
+    const struct tbp_read_how how = {l->from, wanted, l->progress ? &watch : NULL};
+    int status = tbp_read_host(out, f->path, f->host, &how, pool, err);
+    if (l->progress)
+        tell(&reading, 1);
     if (status && err && strcmp(err->input, f->path) == 0)
         snprintf(err->input, sizeof err->input, "%s", f->given);
     return status;

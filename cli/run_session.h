@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/find_runs.h"
+#include "cli/progress.h"
 #include "convert/analyze/session.h"
 
 /* Values of --semantics, in the order of enum tbp_semantics. */
@@ -24,6 +25,7 @@ struct tbp_run_loader {
     const char *from;       /* --from FORMAT, or NULL */
     enum tbp_wanted wanted; /* which events are asked for */
     struct tbp_step_source steps;
+    struct tbp_progress *progress; /* of reading, each file by its size; or NULL */
 };
 
 /* The session borrows loader and pool; free it with tbp_session_free. */

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/sort.h"
+#include "base/spill.h"
 #include "base/vec.h"
 
 #include <dirent.h>
@@ -28,7 +29,7 @@ struct listed {
 struct packing {
     struct tbp_arena arena;
     TBP_VEC(struct listed) files;
-    TBP_VEC(uint8_t) out;
+    struct tbp_spill out;
 };
 
 static bool is_table(const char *name) {
@@ -62,13 +63,6 @@ static int list(struct packing *p, const char *path, const char *below, struct t
     return TBP_OK;
 }
 
-static void put(struct packing *p, const void *bytes, size_t n) {
-    tbp_vec_reserve(&p->out, p->out.n + n);
-    if (n)
-        memcpy(p->out.at + p->out.n, bytes, n);
-    p->out.n += n;
-}
-
 static int open_file(struct listed *file, size_t *total, struct tbp_error *err) {
     if (file->is_folder || !is_table(file->name))
         return TBP_OK;
@@ -82,30 +76,37 @@ static int open_file(struct listed *file, size_t *total, struct tbp_error *err) 
                           file->path);
 }
 
-static void put_all(struct packing *p) {
+static int put_all(struct packing *p, struct tbp_error *err) {
     char line[MAX_NAME];
-    put(p, magic, sizeof magic - 1);
-    for (size_t i = 0; i < p->files.n; i++) {
+    int status = tbp_spill_put(&p->out, magic, sizeof magic - 1, err);
+    for (size_t i = 0; i < p->files.n && !status; i++) {
         const struct listed *f = &p->files.at[i];
-        put(p, line, (size_t)snprintf(line, sizeof line, "%zu %s\n", f->in.size, f->name));
+        int n = snprintf(line, sizeof line, "%zu %s\n", f->in.size, f->name);
+        status = tbp_spill_put(&p->out, line, (size_t)n, err);
     }
-    put(p, "\n", 1);
-    for (size_t i = 0; i < p->files.n; i++)
-        put(p, p->files.at[i].in.data, p->files.at[i].in.size);
+    if (!status)
+        status = tbp_spill_put(&p->out, "\n", 1, err);
+    for (size_t i = 0; i < p->files.n && !status; i++) {
+        const struct tbp_input *in = &p->files.at[i].in;
+        status = tbp_spill_put(&p->out, in->data, in->size, err);
+        tbp_input_drop_pages(in);
+    }
+    return status;
 }
 
 /* Everything that is listed, opened or not. */
-static int pack(struct packing *p, struct tbp_input *in, int status) {
+static int pack(struct packing *p, const char *path, struct tbp_input *in, int status,
+                struct tbp_error *err) {
+    tbp_spill_init(&p->out, path);
     if (!status)
-        put_all(p);
+        status = put_all(p, err);
     for (size_t i = 0; i < p->files.n; i++)
         tbp_input_release(&p->files.at[i].in);
     tbp_vec_release(&p->files);
     tbp_arena_release(&p->arena);
-    if (status)
-        tbp_vec_release(&p->out);
-    else
-        *in = (struct tbp_input){.data = p->out.at, .size = p->out.n};
+    if (!status)
+        return tbp_spill_finish(&p->out, in, err);
+    tbp_spill_release(&p->out);
     return status;
 }
 
@@ -127,7 +128,7 @@ int tbp_folder_pack(struct tbp_input *in, const char *path, struct tbp_error *er
     sort(&p);
     for (size_t i = 0; i < p.files.n && !status; i++)
         status = open_file(&p.files.at[i], &total, err);
-    return pack(&p, in, status);
+    return pack(&p, path, in, status, err);
 }
 
 int tbp_folder_pack_names(struct tbp_input *in, const char *path, struct tbp_error *err) {
@@ -135,7 +136,7 @@ int tbp_folder_pack_names(struct tbp_input *in, const char *path, struct tbp_err
     tbp_arena_init(&p.arena);
     int status = list(&p, path, "", err);
     sort(&p);
-    return pack(&p, in, status);
+    return pack(&p, path, in, status, err);
 }
 
 bool tbp_folder_is(const uint8_t *data, size_t size) {

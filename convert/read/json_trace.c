@@ -151,6 +151,7 @@ static void drop_read(struct tbp_json_trace *jt) {
     if (jt->json.at < in->data || at > in->size || at < jt->dropped + STRETCH)
         return;
     tbp_input_drop_range(in, jt->dropped, at - jt->dropped);
+    tbp_input_tell(in, at);
     jt->dropped = at;
 }
 

@@ -44,11 +44,14 @@ extern const struct tbp_reader tbp_reader_rocpd;
 bool tbp_is_profile_folder(const char *path);
 /* The reader for these bytes, chosen by content; NULL if none knows them. */
 const struct tbp_reader *tbp_reader_of(const struct tbp_input *in);
-/* Opens path, detects the format (or takes `from` if not NULL) and reads it into host, which it
- * initialises. On failure the host is released. */
+struct tbp_read_how {
+    const char *from; /* the format; NULL: detected */
+    enum tbp_wanted wanted;
+    const struct tbp_watch *watch; /* or NULL */
+};
+/* Opens path and reads it into host, which it initialises. On failure the host is released. */
 int tbp_read_host(struct tbp_host *host, const char *path, struct tbp_str host_name,
-                  const char *from, enum tbp_wanted wanted, struct tbp_pool *pool,
-                  struct tbp_error *err);
+                  const struct tbp_read_how *how, struct tbp_pool *pool, struct tbp_error *err);
 /* The same from bytes already in memory, which the host owns from now on, also when reading fails.
  */
 int tbp_read_host_input(struct tbp_host *host, const char *path, struct tbp_str host_name,

@@ -94,14 +94,14 @@ static void begin_host(struct tbp_host *host, const char *path, struct tbp_str h
 }
 
 int tbp_read_host(struct tbp_host *host, const char *path, struct tbp_str host_name,
-                  const char *from, enum tbp_wanted wanted, struct tbp_pool *pool,
-                  struct tbp_error *err) {
+                  const struct tbp_read_how *how, struct tbp_pool *pool, struct tbp_error *err) {
     begin_host(host, path, host_name);
-    host->wanted = wanted;
+    host->wanted = how->wanted;
     int status = is_folder(path) ? tbp_folder_pack(&host->input, path, err)
-                                 : tbp_input_open(&host->input, path, err);
+                                 : tbp_input_open_watched(&host->input, path, how->watch, err);
     if (status == TBP_OK)
-        status = read_opened(host, path, from, pool, err);
+        status = read_opened(host, path, how->from, pool, err);
+    host->input.watch = NULL; /* it has been read */
     if (status)
         tbp_host_release(host);
     return status;

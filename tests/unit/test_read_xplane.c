@@ -58,7 +58,8 @@ static int read_planes(struct tbp_host *h, const void *p, size_t n, enum tbp_wan
     int fd = mkstemp(path);
     cr_assert_eq(write(fd, p, n), (ssize_t)n);
     close(fd);
-    int status = tbp_read_host(h, path, TBP_STR("h"), NULL, wanted, NULL, err);
+    const struct tbp_read_how how = {.wanted = wanted};
+    int status = tbp_read_host(h, path, TBP_STR("h"), &how, NULL, err);
     unlink(path);
     return status;
 }

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gzip and zip undone; see tbp_input_open, which calls this.
+ */
+#ifndef TBP_BASE_UNPACK_H
+#define TBP_BASE_UNPACK_H
+
+#include "base/file.h"
+
+/* Replaces packed bytes by what they hold; others stay as they are. On failure in is released. */
+int tbp_unpack(struct tbp_input *in, const char *path, struct tbp_error *err);
+
+#endif
