@@ -13,6 +13,8 @@
 #include "base/log.h"
 #include "capture/fork.h"
 #include "capture/last_error.h"
+#include "capture/run_report.h"
+#include "capture/schedule.h"
 #include "capture/server_api.h"
 #include "capture/step_schedule.h"
 #include "capture/thread.h"
@@ -37,10 +39,8 @@ static void follow_schedule(void) {
     struct tbp_error err = {0};
     if (!text || !*text)
         return;
-    if (tbp_step_schedule_parse(&schedule, text, &err) != TBP_OK)
+    if (tbp_schedule_parse(&schedule, text, &err) != TBP_OK)
         tbp_log(TBP_LOG_WARNING, "$TBPROF_SCHEDULE: %s; all is recorded", err.message);
-    else if (tbprof_schedule_check(&schedule) != TBPROF_OK)
-        tbp_log(TBP_LOG_WARNING, "$TBPROF_SCHEDULE: %s; all is recorded", tbprof_last_error());
     else
         tbp_step_schedule_follow(&schedule);
 }
@@ -58,6 +58,7 @@ static void autostart(void) {
 __attribute__((constructor)) static void library_is_loaded(void) {
     tbp_threads_init();
     tbp_fork_init();
+    tbp_run_report_loaded();
     if (is_on("TBPROF_AUTOSTART") || is_on("MXNET_PROFILER_AUTOSTART"))
         autostart();
     tbp_server_autostart();

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "capture/gpu_kinds.h"
 #include "capture/last_error.h"
+#include "capture/schedule.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -184,18 +185,31 @@ static int set(tbprof_options *values, const struct option *o, const char *text,
     return TBP_OK;
 }
 
-int tbp_capture_option_set(tbprof_options *values, const char *key, const char *value,
-                           struct tbp_error *err) {
+static const struct option *option_named(const char *key) {
+    for (size_t i = 0; i < N_OPTIONS; i++)
+        if (strcmp(options[i].key, key) == 0)
+            return &options[i];
+    return NULL;
+}
+
+/* further: names beside those of the options, or NULL. */
+static int unknown_option(const char *key, const char *const *further, struct tbp_error *err) {
     struct tbp_nearest nearest;
     tbp_nearest_init(&nearest, key);
-    for (size_t i = 0; i < N_OPTIONS; i++) {
-        if (strcmp(options[i].key, key) == 0)
-            return set(values, &options[i], value, err);
+    for (size_t i = 0; i < N_OPTIONS; i++)
         tbp_nearest_try(&nearest, options[i].key);
-    }
+    for (; further && *further; further++)
+        tbp_nearest_try(&nearest, *further);
     return nearest.best ? tbp_fail(err, TBP_E_OPTION, "unknown option '%s'; did you mean '%s'?",
                                    key, nearest.best)
-                        : tbp_fail(err, TBP_E_OPTION, "unknown option '%s'", key);
+                        : tbp_fail(err, TBP_E_OPTION,
+                                   "unknown option '%s': docs/recording.md lists them", key);
+}
+
+int tbp_capture_option_set(tbprof_options *values, const char *key, const char *value,
+                           struct tbp_error *err) {
+    const struct option *o = option_named(key);
+    return o ? set(values, o, value, err) : unknown_option(key, NULL, err);
 }
 
 tbprof_status tbprof_options_set(tbprof_options *values, const char *key, const char *value) {
@@ -228,6 +242,37 @@ static void from_environment(tbprof_options *values) {
         if (value && *value && set(values, &options[i], value, &err) != TBP_OK)
             tbp_log(TBP_LOG_WARNING, "$%s: %s", name, err.message);
     }
+}
+
+int tbp_capture_setting_check(const char *key, const char *value, struct tbp_error *err) {
+    static const char *const further[] = {"schedule",
+                                          "config",
+                                          "clock",
+                                          "cuda_path",
+                                          "cupti_path",
+                                          "server",
+                                          "server_mode",
+                                          "server_bind",
+                                          "server_allow_root",
+                                          "server_allow_peers",
+                                          "server_token",
+                                          "server_max_duration_ms",
+                                          "server_allow_python_tracer",
+                                          "server_allow_remote_workers",
+                                          NULL};
+    tbprof_options values = {.struct_size = sizeof values};
+    tbprof_schedule schedule;
+    const struct option *o = option_named(key);
+    if (o)
+        return set(&values, o, value, err);
+    if (strcmp(key, "config") == 0)
+        return tbp_capture_options_load(&values, value, err);
+    if (strcmp(key, "schedule") == 0)
+        return tbp_schedule_parse(&schedule, value, err);
+    for (size_t i = 0; further[i]; i++)
+        if (strcmp(further[i], key) == 0)
+            return TBP_OK;
+    return unknown_option(key, further, err);
 }
 
 static void defaults(tbprof_options *values) {

@@ -18,6 +18,9 @@ void tbp_capture_options_print(const tbprof_options *options, char *to, size_t s
 /* One option by key; as tbprof_options_set. */
 int tbp_capture_option_set(tbprof_options *options, const char *key, const char *value,
                            struct tbp_error *err);
+/* Would a process understand TBPROF_<KEY IN CAPITALS>=value? The options, and what only the
+ * environment says: a schedule, a file of options, a server. Fails with TBP_E_OPTION. */
+int tbp_capture_setting_check(const char *key, const char *value, struct tbp_error *err);
 /* All keys of a YAML file, "key: value" at the top level or below "capture:". */
 int tbp_capture_options_load(tbprof_options *options, const char *path, struct tbp_error *err);
 

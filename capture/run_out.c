@@ -8,6 +8,7 @@
 #include "capture/run_convert.h"
 #include "capture/run_folder.h"
 #include "capture/run_job.h"
+#include "capture/run_report.h"
 #include "plugin_data/collect.h"
 #include "plugin_data/marker.h"
 #include "plugin_data/rundir.h"
@@ -180,6 +181,8 @@ int tbp_run_write(const struct tbp_run_request *request, struct tbp_run_result *
     release_size_signal(&before);
     if (!status) {
         tbp_collect_commit(c);
+        if (*result->path)
+            tbp_run_report_written(result->path);
         convert(tbp_collect_header(c), result->path);
     }
     tbp_arena_release(&arena);

@@ -4,6 +4,9 @@
  * active steps; the last active step of a cycle saves. repeat 0: cycles without end. With
  * skip_first_wait the first cycle has no wait.
  */
+#include "capture/schedule.h"
+
+#include "base/str.h"
 #include "capture/last_error.h"
 
 tbprof_status tbprof_schedule_check(const tbprof_schedule *s) {
@@ -31,4 +34,47 @@ tbprof_action tbprof_schedule_action(const tbprof_schedule *s, int64_t step) {
     if (at < (int64_t)s->wait + s->warmup)
         return TBPROF_ACTION_WARMUP;
     return at < length - 1 ? TBPROF_ACTION_RECORD : TBPROF_ACTION_RECORD_AND_SAVE;
+}
+
+/* ---- as text ---- */
+
+static int set_part(tbprof_schedule *s, struct tbp_str key, int64_t value, struct tbp_error *err) {
+    const struct {
+        const char *key;
+        int *place;
+    } parts[] = {
+        {"wait", &s->wait},
+        {"warmup", &s->warmup},
+        {"active", &s->active},
+        {"repeat", &s->repeat},
+        {"skip_first", &s->skip_first},
+        {"skip_first_wait", &s->skip_first_wait},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (tbp_str_is(key, parts[i].key)) {
+            *parts[i].place = (int)value;
+            return TBP_OK;
+        }
+    return tbp_fail(err, TBP_E_OPTION, "a schedule has no '%.*s'", (int)key.n, key.p);
+}
+
+int tbp_schedule_parse(tbprof_schedule *s, const char *text, struct tbp_error *err) {
+    struct tbp_str rest = tbp_str_c(text);
+    *s = (tbprof_schedule){.active = 1};
+    while (rest.n) {
+        size_t end = tbp_str_find(rest, ',');
+        struct tbp_str part = tbp_str_sub(rest, 0, end);
+        size_t equals = tbp_str_find(part, '=');
+        int64_t value;
+        if (equals == part.n || !tbp_str_to_i64(tbp_str_sub(part, equals + 1, part.n), &value) ||
+            value < 0 || value > INT32_MAX)
+            return tbp_fail(err, TBP_E_OPTION, "'%.*s' of a schedule is not key=number",
+                            (int)part.n, part.p);
+        if (set_part(s, tbp_str_sub(part, 0, equals), value, err) != TBP_OK)
+            return err ? err->code : TBP_E_OPTION;
+        rest = tbp_str_sub(rest, end < rest.n ? end + 1 : end, rest.n);
+    }
+    return tbprof_schedule_check(s) == TBPROF_OK
+               ? TBP_OK
+               : tbp_fail(err, TBP_E_OPTION, "%s", tbprof_last_error());
 }

@@ -6,7 +6,6 @@
 #include "capture/step_schedule.h"
 
 #include "base/log.h"
-#include "base/str.h"
 #include "capture/session.h"
 #include "capture/thread.h"
 
@@ -17,45 +16,6 @@ static struct {
     int64_t n_begun;
     tbprof_action action; /* of the step that runs */
 } steps;
-
-static int set_part(tbprof_schedule *s, struct tbp_str key, int64_t value, struct tbp_error *err) {
-    const struct {
-        const char *key;
-        int *place;
-    } parts[] = {
-        {"wait", &s->wait},
-        {"warmup", &s->warmup},
-        {"active", &s->active},
-        {"repeat", &s->repeat},
-        {"skip_first", &s->skip_first},
-        {"skip_first_wait", &s->skip_first_wait},
-    };
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (tbp_str_is(key, parts[i].key)) {
-            *parts[i].place = (int)value;
-            return TBP_OK;
-        }
-    return tbp_fail(err, TBP_E_OPTION, "a schedule has no '%.*s'", (int)key.n, key.p);
-}
-
-int tbp_step_schedule_parse(tbprof_schedule *s, const char *text, struct tbp_error *err) {
-    struct tbp_str rest = tbp_str_c(text);
-    *s = (tbprof_schedule){.active = 1};
-    while (rest.n) {
-        size_t end = tbp_str_find(rest, ',');
-        struct tbp_str part = tbp_str_sub(rest, 0, end);
-        size_t equals = tbp_str_find(part, '=');
-        int64_t value;
-        if (equals == part.n || !tbp_str_to_i64(tbp_str_sub(part, equals + 1, part.n), &value) ||
-            value < 0 || value > INT32_MAX)
-            return tbp_fail(err, TBP_E_OPTION, "'%.*s' of a schedule is not key=number",
-                            (int)part.n, part.p);
-        if (set_part(s, tbp_str_sub(part, 0, equals), value, err) != TBP_OK)
-            return err ? err->code : TBP_E_OPTION;
-        rest = tbp_str_sub(rest, end < rest.n ? end + 1 : end, rest.n);
-    }
-    return TBP_OK;
-}
 
 void tbp_step_schedule_follow(const tbprof_schedule *schedule) {
     steps.schedule = *schedule;

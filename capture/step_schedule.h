@@ -7,11 +7,9 @@
 #ifndef TBP_CAPTURE_STEP_SCHEDULE_H
 #define TBP_CAPTURE_STEP_SCHEDULE_H
 
-#include "base/status.h"
 #include "capture/tbprof.h"
 
-/* "wait=1,warmup=1,active=3,repeat=1,skip_first=10": what is left out is 0, active 1. */
-int tbp_step_schedule_parse(tbprof_schedule *schedule, const char *text, struct tbp_error *err);
+#include <stdbool.h>
 
 /* The running session follows the schedule from now on. */
 void tbp_step_schedule_follow(const tbprof_schedule *schedule);

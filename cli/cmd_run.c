@@ -3,12 +3,17 @@
  * tbprof run: starts a program with the capture runtime loaded into it and its children, hands on
  * signals and the exit code, and makes runs of what those of them left behind that died.
  */
+#include "capture/capture_options.h"
+#include "capture/run_report.h"
+#include "cli/capture_library.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/recover.h"
 #include "plugin_data/rundir.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -54,32 +59,10 @@ struct run {
     struct tbp_cli *cli;
     const struct run_values *v;
     const char *spools; /* folder of this run's spools */
+    const char *report; /* in it: capture/run_report.h */
 };
 
 /* ---- what the program sees ---- */
-
-/* The runtime beside this program, as it is built or installed. */
-static const char *find_library(struct tbp_arena *arena) {
-    static const char *const places[] = {"libtbprof.so.1",
-                                         "../lib/libtbprof.so.1",
-                                         "../lib/x86_64-linux-gnu/libtbprof.so.1",
-                                         "../lib/aarch64-linux-gnu/libtbprof.so.1",
-                                         "../lib64/libtbprof.so.1",
-                                         NULL};
-    char self[4096];
-    const char *wish = getenv("TBPROF_LIBRARY");
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (wish && *wish)
-        return wish;
-    self[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    for (size_t i = 0; slash && places[i]; i++) {
-        const char *path = tbp_arena_printf(arena, "%.*s/%s", (int)(slash - self), self, places[i]);
-        if (access(path, R_OK) == 0)
-            return path;
-    }
-    return "libtbprof.so.1"; /* the loader's own path */
-}
 
 static int set(const char *key, const char *value, struct tbp_error *err) {
     return setenv(key, value, 1) == 0
@@ -87,15 +70,20 @@ static int set(const char *key, const char *value, struct tbp_error *err) {
                : tbp_fail_errno(err, TBP_E_USAGE, "setting %s for the program", key);
 }
 
-/* KEY=VALUE as TBPROF_KEY. */
+/* KEY=VALUE as TBPROF_KEY, if a program's runtime will understand it. */
 static int set_option(struct tbp_arena *arena, const char *text, struct tbp_error *err) {
     size_t n = strcspn(text, "=");
     if (n == 0 || !text[n])
         return tbp_fail(err, TBP_E_USAGE, "'--set %s' is not KEY=VALUE", text);
-    char *key = tbp_arena_printf(arena, "TBPROF_%.*s", (int)n, text);
+    const char *value = text + n + 1;
+    char *key = tbp_arena_printf(arena, "%.*s", (int)n, text);
     for (char *p = key; *p; p++)
-        *p = *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p;
-    return set(key, text + n + 1, err);
+        *p = (char)tolower((unsigned char)*p);
+    if (tbp_capture_setting_check(key, value, err) != TBP_OK)
+        return tbp_cause(err, "reading '--set %s'", text);
+    for (char *p = key; *p; p++)
+        *p = (char)toupper((unsigned char)*p);
+    return set(tbp_arena_printf(arena, "TBPROF_%s", key), value, err);
 }
 
 /* Whoever collects ITT's annotations already goes on to do so: a program has one collector. */
@@ -109,11 +97,14 @@ static int set_itt(const char *library, struct tbp_error *err) {
 
 static int set_library(struct run *r, struct tbp_error *err) {
     struct tbp_arena *arena = r->cli->arena;
-    const char *library = find_library(arena), *before = getenv("LD_PRELOAD");
+    const char *library, *before = getenv("LD_PRELOAD");
+    int status = tbp_capture_library_find(&library, arena, err);
+    if (status)
+        return status;
     const char *preload = library;
     if (before && *before)
         preload = tbp_arena_printf(arena, "%s:%s", library, before);
-    int status = set("LD_PRELOAD", preload, err);
+    status = set("LD_PRELOAD", preload, err);
     const char *nvtx = getenv("NVTX_INJECTION64_PATH");
     if (nvtx && *nvtx)
         tbp_cli_warn(r->cli,
@@ -123,6 +114,16 @@ static int set_library(struct run *r, struct tbp_error *err) {
     else if (!status)
         status = set("NVTX_INJECTION64_PATH", library, err);
     return status ? status : set_itt(library, err);
+}
+
+/* The folder for spools that is asked for, "memory", or "". */
+static const char *wished_spools(const struct run_values *v) {
+    static const char key[] = "spool_dir=";
+    const char *wish = getenv("TBPROF_SPOOL_DIR");
+    for (size_t i = 0; i < v->options.n; i++)
+        if (strncmp(v->options.at[i], key, strlen(key)) == 0)
+            wish = v->options.at[i] + strlen(key);
+    return wish ? wish : "";
 }
 
 static int set_environment(struct run *r, struct tbp_error *err) {
@@ -147,21 +148,24 @@ static int set_environment(struct run *r, struct tbp_error *err) {
     if (!status && v->convert)
         status = set("TBPROF_CONVERT", "1", err);
     if (!status)
-        status = set("TBPROF_SPOOL_DIR", r->spools, err);
+        status = set(TBP_RUN_REPORT_VARIABLE, r->report, err);
     for (size_t i = 0; i < v->options.n && !status; i++)
         status = set_option(arena, v->options.at[i], err);
+    if (!status && strcmp(wished_spools(v), "memory") != 0)
+        status = set("TBPROF_SPOOL_DIR", r->spools, err);
     return status ? status : set_library(r, err);
 }
 
 static int make_spools(struct run *r, struct tbp_error *err) {
-    const char *places[] = {getenv("TBPROF_SPOOL_DIR"), getenv("TMPDIR"), "/tmp"};
-    size_t i = 0;
+    const char *places[] = {wished_spools(r->v), getenv("TMPDIR"), "/tmp"};
+    size_t i = strcmp(places[0], "memory") == 0;
     while (i < 2 && (!places[i] || !*places[i]))
         i++;
     char *folder = tbp_arena_printf(r->cli->arena, "%s/tbprof-run-XXXXXX", places[i]);
     if (!mkdtemp(folder))
         return tbp_fail_errno(err, TBP_E_IO, "making a folder like '%s' failed", folder);
     r->spools = folder;
+    r->report = tbp_arena_printf(r->cli->arena, "%s/report", folder);
     return TBP_OK;
 }
 
@@ -220,16 +224,18 @@ static int wait_for_child(void) {
 
 /* ---- afterwards ---- */
 
-static void recover_left(struct run *r) {
+/* True if something was recovered, or may yet be. */
+static bool recover_left(struct run *r) {
     struct tbp_spool_paths paths = {0};
     struct tbp_recover_request request = {NULL, r->v->keep};
-    size_t n_alive = 0;
+    size_t n_alive = 0, n_recovered = 0;
     tbp_recover_find(&paths, r->cli->arena, r->spools, NULL);
     for (size_t i = 0; i < paths.list.n; i++) {
         struct tbp_recover_result got;
         char text[1024];
         tbp_recover_spool(&got, r->cli->arena, paths.list.at[i], &request);
         n_alive += got.what == TBP_RECOVERED_ALIVE;
+        n_recovered += got.what == TBP_RECOVERED || got.what == TBP_RECOVERED_FAILED;
         if (got.what == TBP_RECOVERED)
             tbp_cli_note(r->cli, "a process died: what it had recorded is in '%s'", got.run);
         else if (got.what == TBP_RECOVERED_FAILED)
@@ -239,8 +245,43 @@ static void recover_left(struct run *r) {
     if (n_alive)
         tbp_cli_note(r->cli, "%zu process%s still recorded; should one die: tbprof recover %s",
                      n_alive, n_alive == 1 ? " is" : "es are", r->spools);
-    rmdir(r->spools); /* if it is empty */
     tbp_vec_release(&paths.list);
+    return n_alive + n_recovered > 0;
+}
+
+/* The run that was written first; NULL: none was, or (is_loaded) no process loaded the runtime. */
+static const char *read_report(const struct run *r, bool *is_loaded, bool *has_more) {
+    FILE *f = fopen(r->report, "re");
+    char *line = TBP_NEW_N(r->cli->arena, char, PATH_MAX), other[PATH_MAX];
+    bool is_written = f && fgets(line, PATH_MAX, f);
+    *is_loaded = f != NULL;
+    *has_more = false;
+    while (is_written && !*has_more && fgets(other, sizeof other, f))
+        *has_more = strcmp(other, line) != 0;
+    if (f)
+        fclose(f);
+    line[strcspn(line, "\n")] = '\0';
+    return is_written ? line : NULL;
+}
+
+/* Where the recording is, or why there is none. */
+static void tell(const struct run *r, const char *program, bool is_recovered) {
+    bool is_loaded, has_more;
+    const char *run = read_report(r, &is_loaded, &has_more);
+    if (run)
+        tbp_cli_note(r->cli, "recorded into '%s'%s", run, has_more ? " and further runs" : "");
+    else if (!is_loaded)
+        tbp_cli_warn(r->cli,
+                     "nothing was recorded: '%s' did not load libtbprof, as no program does that "
+                     "is linked statically or runs with rights of its own (setuid); link it "
+                     "dynamically (docs/recording.md)",
+                     program);
+    else if (!is_recovered)
+        tbp_cli_warn(r->cli,
+                     "nothing was recorded: '%s' and what it started made no annotations of "
+                     "tbprof, NVTX or ITT while they ran; annotate steps and functions, for "
+                     "Python with the package tbprof (docs/recording.md)",
+                     program);
 }
 
 /* Ends as the program did. */
@@ -272,7 +313,9 @@ static int run_run(struct tbp_cli *cli, const void *values, char **args, size_t 
         return status;
     }
     int state = wait_for_child();
-    recover_left(&r);
+    tell(&r, argv[0], recover_left(&r));
+    unlink(r.report);
+    rmdir(r.spools); /* if it is empty */
     end_like(state);
     return TBP_OK;
 }

@@ -3,7 +3,7 @@
  * Options of the capture runtime: sizes, words, wrong keys, what the profile says of them.
  */
 #include "capture/capture_options.h"
-#include "capture/step_schedule.h"
+#include "capture/schedule.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -105,16 +105,34 @@ Test(capture_options, yaml_at_the_top_or_below_capture) {
 
 Test(capture_options, schedule_from_text) {
     tbprof_schedule s;
-    cr_assert_eq(tbp_step_schedule_parse(&s, "skip_first=10,wait=1,active=3,repeat=2", NULL),
-                 TBP_OK);
+    cr_assert_eq(tbp_schedule_parse(&s, "skip_first=10,wait=1,active=3,repeat=2", NULL), TBP_OK);
     cr_assert_eq(s.skip_first, 10);
     cr_assert_eq(s.wait, 1);
     cr_assert_eq(s.warmup, 0);
     cr_assert_eq(s.active, 3);
     cr_assert_eq(s.repeat, 2);
-    cr_assert_eq(tbp_step_schedule_parse(&s, "", NULL), TBP_OK);
+    cr_assert_eq(tbp_schedule_parse(&s, "", NULL), TBP_OK);
     cr_assert_eq(s.active, 1);
-    cr_assert_eq(tbp_step_schedule_parse(&s, "wait", NULL), TBP_E_OPTION);
-    cr_assert_eq(tbp_step_schedule_parse(&s, "wait=-1", NULL), TBP_E_OPTION);
-    cr_assert_eq(tbp_step_schedule_parse(&s, "wait=1,,", NULL), TBP_E_OPTION);
+    cr_assert_eq(tbp_schedule_parse(&s, "wait", NULL), TBP_E_OPTION);
+    cr_assert_eq(tbp_schedule_parse(&s, "wait=-1", NULL), TBP_E_OPTION);
+    cr_assert_eq(tbp_schedule_parse(&s, "wait=1,,", NULL), TBP_E_OPTION);
+    cr_assert_eq(tbp_schedule_parse(&s, "active=0", NULL), TBP_E_OPTION);
+}
+
+Test(capture_options, settings_are_options_and_what_only_the_environment_says) {
+    const char *const right[][2] = {{"host_tracer_level", "3"}, {"full_policy", "ring"},
+                                    {"schedule", "wait=1"},     {"server", "6009"},
+                                    {"session_id", ""},         {"clock", "tsc"}};
+    const char *const wrong[][2] = {{"nosuch", "1"},        {"host_tracer_level", "256"},
+                                    {"full_policy", "all"}, {"schedule", "active=0"},
+                                    {"servers", "6009"},    {"config", "/no/such/file"}};
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+        cr_assert_eq(tbp_capture_setting_check(right[i][0], right[i][1], NULL), TBP_OK, "%s",
+                     right[i][0]);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        cr_assert_lt(tbp_capture_setting_check(wrong[i][0], wrong[i][1], NULL), 0, "%s",
+                     wrong[i][0]);
+    struct tbp_error err = {0};
+    tbp_capture_setting_check("servr", "1", &err);
+    cr_assert_str_eq(err.message, "unknown option 'servr'; did you mean 'server'?");
 }

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tbprof run: what it says of a recording, or of one that does not come about; what it refuses.
+
+Environment: TBPROF, LIBTBPROF."""
+import os
+import platform
+import shutil
+import struct
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from support import Case, SANITIZED, TBPROF  # noqa: E402
+
+LIBRARY = os.environ["LIBTBPROF"]
+SAYS_SOMETHING = ["--", sys.executable, "-c", f"import ctypes; ctypes.CDLL({LIBRARY!r}).tbprof_instant(b'here', 0)"]
+
+
+def static_program(exit_code):
+    """An ELF file for x86-64 whose whole code is exit(exit_code)."""
+    code = struct.pack("<BIBI", 0xBF, exit_code, 0xB8, 60) + b"\x0f\x05"  # mov edi, code; mov eax, 60; syscall
+    base, headers = 0x400000, 64 + 56
+    head = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
+    head += struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, base + headers, 64, 0, 0, 64, 56, 1, 64, 0, 0)
+    size = headers + len(code)
+    return head + struct.pack("<IIQQQQQQ", 1, 5, 0, base, base, size, size, 4096) + code
+
+
+class Run(Case):
+    def setUp(self):
+        super().setUp()
+        self.spools = self.path("spools")
+        os.mkdir(self.spools)
+
+    def start(self, *args, **env):
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("TBPROF_")}
+        r = subprocess.run([TBPROF, "run", "-o", self.path("logdir"), *args], capture_output=True, text=True,
+                           timeout=240, env={**clean, "TBPROF_SPOOL_DIR": self.spools, "TBPROF_RSS_PERIOD_MS": "0",
+                                             **env})
+        self.assertEqual(os.listdir(self.spools), [])
+        return r.returncode, r.stderr
+
+
+@unittest.skipIf(SANITIZED, "the sanitizer must be the first library of a process, and run preloads ours")
+class Outcome(Run):
+    def test_where_the_recording_is(self):
+        for options in ["--run=first"], ["--set=spool_dir=" + self.spools], ["--set=spool_dir=memory"]:
+            code, told = self.start(*options, *SAYS_SOMETHING)
+            self.assertEqual(code, 0, told)
+            self.assertIn(f"recorded into '{self.path('logdir', 'plugins', 'profile')}/", told)
+        self.assertEqual(self.start("-q", "--run=again", *SAYS_SOMETHING), (0, ""))
+
+    def test_nothing_was_annotated(self):
+        code, told = self.start("-q", "--", "sh", "-c", "exit 3")
+        self.assertEqual(code, 3)
+        self.assertIn("warning: nothing was recorded: 'sh' and what it started made no annotations", told)
+        self.assertFalse(os.path.exists(self.path("logdir")))
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "the program is one for x86-64")
+    def test_a_static_program(self):
+        program = self.path("static")
+        with open(program, "wb") as f:
+            f.write(static_program(exit_code=5))
+        os.chmod(program, 0o755)
+        code, told = self.start("--", program)
+        self.assertEqual(code, 5)
+        self.assertIn(f"warning: nothing was recorded: '{program}' did not load libtbprof", told)
+
+
+class Refused(Run):
+    def refused(self, *args, **env):
+        code, told = self.start(*args, "--", "touch", self.path("made"), **env)
+        self.assertEqual((code, os.path.exists(self.path("made"))), (2, False), told)
+        return told
+
+    def test_settings(self):
+        self.assertIn("unknown option 'nosuch': docs/recording.md lists them", self.refused("--set", "nosuch=1"))
+        self.assertIn("did you mean 'rss_period_ms'?", self.refused("--set", "rss_period=1"))
+        self.assertIn("from 0 to 255 (reading '--set host_tracer_level=x')",
+                      self.refused("--set", "host_tracer_level=x"))
+        self.assertIn("none of stop, ring, grow", self.refused("--set", "full_policy=all"))
+        self.assertIn("a schedule has no 'actve'", self.refused("--set", "schedule=actve=1"))
+        self.assertIn("is not KEY=VALUE", self.refused("--set", "convert"))
+
+    def test_no_library(self):
+        self.assertIn("(loading $TBPROF_LIBRARY)", self.refused(TBPROF_LIBRARY=self.path("none.so")))
+        self.assertIn("has no function 'tbprof_start'", self.refused(TBPROF_LIBRARY="libc.so.6"))
+
+    def test_no_library_beside_the_program(self):
+        loader = shutil.which("ldconfig") or "/sbin/ldconfig"
+        if "libtbprof.so.1" in subprocess.run([loader, "-p"], capture_output=True, text=True).stdout:
+            self.skipTest("libtbprof is installed on this machine")
+        alone = self.path("tbprof")
+        shutil.copy(TBPROF, alone)
+        env = {k: v for k, v in os.environ.items() if k not in ("TBPROF_LIBRARY", "LD_LIBRARY_PATH")}
+        r = subprocess.run([alone, "run", "--", "touch", self.path("made")], capture_output=True, text=True, env=env)
+        self.assertIn("no libtbprof.so.1 beside this program nor where the loader looks: install it, or name it with "
+                      "TBPROF_LIBRARY=FILE", r.stderr)
+        self.assertEqual((r.returncode, os.path.exists(self.path("made"))), (2, False))
+
+    def test_no_such_program(self):
+        code, told = self.start("--", "no-such-program")
+        self.assertEqual(code, 2)
+        self.assertIn("starting 'no-such-program' failed", told)
+
+
+if __name__ == "__main__":
+    unittest.main()
