@@ -72,6 +72,8 @@ int tbp_run_report(struct tbp_cli *cli, const struct tbp_report *report,
         return status;
     struct tbp_pool *pool = tbp_pool_new(0);
     struct tbp_session *s = tbp_run_session(&loader, TBP_SEMANTICS_REPAIR, cli->arena, pool);
+    struct tbp_report_lacks lacks = {.n = 0};
+    request->lacks = &lacks;
     request->host = tbp_session_n_hosts(s) == 1 ? 0 : TBP_ALL_HOSTS;
     status = v->host ? tbp_find_host(s, v->host, &request->host, err) : TBP_OK;
     tbp_sink_fd_init(&out, STDOUT_FILENO);
@@ -79,6 +81,8 @@ int tbp_run_report(struct tbp_cli *cli, const struct tbp_report *report,
         status = report->write(s, request, &out.base, err);
     if (!status)
         tell_losses(cli, s, request);
+    for (size_t i = 0; !status && i < lacks.n; i++)
+        tbp_cli_warn(cli, "the profile has %s", lacks.what[i]);
     tbp_session_free(s);
     tbp_pool_free(pool);
     return status;

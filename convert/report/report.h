@@ -14,6 +14,13 @@
 #include "convert/report/host_clock.h"
 #include "convert/report/table_out.h"
 
+/* What was asked for and is not in the profile, each as "no device times: what was done instead".
+ */
+struct tbp_report_lacks {
+    const char *what[2];
+    size_t n;
+};
+
 /* How the question was put; each report says in its file which members it looks at. */
 struct tbp_report_request {
     uint32_t host; /* index, or TBP_ALL_HOSTS */
@@ -27,6 +34,7 @@ struct tbp_report_request {
     const char *fp_point, *bp_point; /* names of ops, or NULL */
     const struct tbp_clock_offset *clock_offsets;
     size_t n_clock_offsets;
+    struct tbp_report_lacks *lacks; /* filled by write; may be NULL */
 };
 
 struct tbp_report {
@@ -43,6 +51,12 @@ extern const struct tbp_report tbp_report_stacks;
 extern const struct tbp_report tbp_report_export;
 extern const struct tbp_report tbp_report_check;
 extern const struct tbp_report *const tbp_reports[]; /* reports.c: THE TABLE; NULL-terminated */
+
+static inline void tbp_report_lacks(const struct tbp_report_request *r, const char *what) {
+    struct tbp_report_lacks *l = r->lacks;
+    if (l && l->n < sizeof l->what / sizeof *l->what)
+        l->what[l->n++] = what;
+}
 
 /* Hosts from … to of a request. */
 static inline uint32_t tbp_report_first_host(const struct tbp_report_request *r) {

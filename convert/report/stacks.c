@@ -109,6 +109,23 @@ static void choose_shown(struct stacks *s, struct tbp_arena *a) {
     tbp_vec_release(&open);
 }
 
+/* Nothing of the metric was found, or nothing that --frames python could show. */
+static void check_shown(const struct stacks *s, const struct tbp_report_request *r) {
+    bool has_any = false;
+    for (size_t i = 1; i < s->tree.nodes.n; i++)
+        has_any |= metric(s, (uint32_t)i) != 0;
+    if (s->shown.n)
+        return;
+    if (s->tree.nodes.n > 1 && !has_any && s->is_device)
+        tbp_report_lacks(r, "no device times below these frames: no stacks for this --metric");
+    else if (s->tree.nodes.n > 1 && has_any)
+        tbp_report_lacks(r, "no stack of a microsecond or more");
+    else if (r->group_by == TBP_FRAMES_PYTHON)
+        tbp_report_lacks(r, "no Python functions: --frames all shows every event");
+    else
+        tbp_report_lacks(r, "no events that nest: no stacks");
+}
+
 static int collect(struct stacks *s, struct tbp_session *session,
                    const struct tbp_report_request *r, struct tbp_error *err) {
     for (uint32_t i = tbp_report_first_host(r); i < tbp_report_end_host(session, r); i++) {
@@ -129,6 +146,7 @@ static int write(struct tbp_session *session, const struct tbp_report_request *r
     int status = collect(&s, session, r, err);
     if (!status) {
         choose_shown(&s, &arena);
+        check_shown(&s, r);
         struct tbp_json *j = TBP_NEW(&arena, struct tbp_json);
         tbp_json_init(j, out);
         put(j, &s, r);

@@ -202,17 +202,58 @@ static int by_value(const void *a, const void *b, void *ctx) {
     return d ? d : compare_names(x, y);
 }
 
+/* What is asked for can be sorted by; else the rows stand in the default order. */
+static bool has_values(const struct stats *s, enum column c, const char **lacks) {
+    const struct tbp_averages *a = &s->averages;
+    switch (c) {
+    case COL_SELF_DEVICE:
+    case COL_DEVICE:
+        *lacks = "no device times: rows are in order of self-cpu";
+        return a->device_ps != 0;
+    case COL_SELF_CPU_MEMORY:
+    case COL_CPU_MEMORY:
+        *lacks = "no memory events: rows are in order of self-cpu";
+        return a->has_memory;
+    case COL_SELF_DEVICE_MEMORY:
+    case COL_DEVICE_MEMORY:
+        *lacks = "no memory events of devices: rows are in order of self-cpu";
+        return a->has_device_memory;
+    default:
+        return true;
+    }
+}
+
 static void sort_rows(struct stats *s, const struct tbp_report_request *r,
                       struct tbp_arena *arena) {
     const struct tbp_averages *a = &s->averages;
     s->is_ascending = r->is_ascending;
     s->sort = sort_columns[r->sort_by];
+    const char *lacks = NULL;
+    if (!has_values(s, s->sort, &lacks)) {
+        tbp_report_lacks(r, lacks);
+        s->sort = COL_SELF_CPU;
+    }
     if (r->sort_by == 0 && a->device_ps)
         s->sort = COL_SELF_DEVICE;
     s->order = TBP_NEW_N(arena, uint32_t, a->rows.n + 1);
     for (size_t i = 0; i < a->rows.n; i++)
         s->order[i] = (uint32_t)i;
     tbp_sort(s->order, a->rows.n, sizeof *s->order, by_value, s);
+}
+
+/* Rows of one name are told apart by something that nobody recorded. */
+static void check_groups(const struct stats *s, const struct tbp_report_request *r) {
+    static const char *const lacks[] = {
+        [TBP_GROUP_SHAPE] = "no input shapes (record_shapes): rows are not told apart by them",
+        [TBP_GROUP_STACK] = "no stacks (with_stack): rows are not told apart by them",
+        [TBP_GROUP_MODULE] = "no modules (with_modules): rows are not told apart by them",
+        [TBP_GROUP_TYPE] = NULL};
+    const struct tbp_averages *a = &s->averages;
+    size_t i = 0;
+    while (i < a->rows.n && a->rows.at[i].group.n == 0)
+        i++;
+    if (i == a->rows.n && a->rows.n && lacks[r->group_by])
+        tbp_report_lacks(r, lacks[r->group_by]);
 }
 
 /* ---- output ---- */
@@ -336,6 +377,7 @@ static int write(struct tbp_session *session, const struct tbp_report_request *r
         for (size_t i = 0; i < s.findings.list.n; i++)
             s.is_device_unknown |= !s.averages.device_ps &&
                                    strcmp(s.findings.list.at[i].key, "no_device_records") == 0;
+        check_groups(&s, r);
         sort_rows(&s, r, &arena);
         status = put(&s, out, &arena, err);
     }

@@ -74,6 +74,15 @@ class Stacks(Case):
         self.assertEqual(answer["metric"], "self_cpu_time_total")
         self.assertTrue(any(s["stack"].startswith("Profiled_batch;") for s in answer["stacks"]))
 
+    def test_why_there_is_no_stack(self):
+        def said(*args, events=(event("cpu_op", "aten::mm", 0, 7),)):
+            self.assertEqual(self.stacks(list(events), *args), {})
+            return self.expect(0, "stacks", self.path("w.pt.trace.json"), "--quiet", *args).stderr
+        self.assertIn("the profile has no device times", said("--metric", "self_device_time_total"))
+        self.assertIn("the profile has no Python functions: --frames all shows every event", said("--frames", "python"))
+        self.assertIn("no stack of a microsecond", said(events=[event("cpu_op", "aten::mm", 0, 0.5)]))
+        self.assertIn("no events that nest", said(events=[]))
+
     def test_deep_stacks_end_well(self):
         events = [event("cpu_op", "f", i, 20000 - 2 * i) for i in range(9000)]
         self.assertGreater(len(self.stacks(events)), 1)

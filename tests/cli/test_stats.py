@@ -128,6 +128,22 @@ class Averages(Case):
         self.assertEqual(names, sorted(names))
         self.assertEqual(self.stats(path)["sort_by"], "self-device")
 
+    def test_what_cannot_be_sorted_by_or_told_apart_is_said(self):
+        """The host's ops alone: b takes longer than a."""
+        path = self.profile([op("a", 0, 10), op("b", 20, 30)])
+        for key, lacks in (("self-device", "device times"), ("device", "device times"), ("cpu-memory", "memory events"),
+                           ("self-device-memory", "memory events of devices")):
+            r = self.expect(0, "stats", path, "--json", "--sort-by", key, "--quiet")
+            answer = json.loads(r.stdout)
+            self.assertEqual((answer["sort_by"], [x["name"] for x in answer["rows"]]), ("self-cpu", ["b", "a"]))
+            self.assertIn(f"the profile has no {lacks}: rows are in order of self-cpu", r.stderr)
+        for key, lacks in (("shape", "input shapes"), ("stack", "stacks"), ("module", "modules")):
+            self.assertIn(f"the profile has no {lacks} ", self.expect(0, "stats", path, "--group-by", key).stderr)
+        both = self.expect(0, "stats", path, "--group-by", "shape", "--sort-by", "device").stderr
+        self.assertEqual(both.count("the profile has no"), 2)
+        for args in (("--sort-by", "device"), ("--sort-by", "cpu-memory"), ("--group-by", "shape"), ()):
+            self.assertEqual(self.expect(0, "stats", self.profile(), *args).stderr, "")
+
     def test_overlap_is_no_nesting(self):
         path = self.profile([op("a", 0, 10), op("b", 5, 10)])
         rows = self.rows(path)
