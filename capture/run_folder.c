@@ -131,19 +131,38 @@ static bool join(struct tbp_run_folder *f, const char *target) {
     return false;
 }
 
+/* The n-th name that a run may have. */
+static const char *run_path(struct tbp_run_folder *f, const char *profile, const char *run, int n) {
+    return n == 0 ? tbp_arena_printf(f->arena, "%s/%s", profile, run)
+                  : tbp_arena_printf(f->arena, "%s/%s_%d", profile, run, n);
+}
+
+/* A number from 1 on whose name is free, in few steps: a second can have hundreds of runs. */
+static int find_free(struct tbp_run_folder *f, const char *profile, const char *run) {
+    int taken = 0, unused = 1;
+    while (unused < MAX_SUFFIX && access(run_path(f, profile, run, unused), F_OK) == 0) {
+        taken = unused;
+        unused *= 2;
+    }
+    while (unused - taken > 1) {
+        int between = taken + (unused - taken) / 2;
+        bool is_there = access(run_path(f, profile, run, between), F_OK) == 0;
+        *(is_there ? &taken : &unused) = between;
+    }
+    return unused;
+}
+
 int tbp_run_folder_publish(struct tbp_run_folder *f, const char *run, bool is_shared,
                            const char **path, struct tbp_error *err) {
     const char *profile = tbp_arena_printf(f->arena, "%s/" TBP_RUNDIR_MIDDLE, f->logdir);
     int status = tbp_rundir_make(profile, err);
     if (status)
         return status;
-    sync_folder(f->staging);
-    for (int i = 0; i < MAX_SUFFIX; i++) {
-        const char *target = i == 0 ? tbp_arena_printf(f->arena, "%s/%s", profile, run)
-                                    : tbp_arena_printf(f->arena, "%s/%s_%d", profile, run, i);
+    for (int i = 0; i < MAX_SUFFIX; i = i ? i + 1 : find_free(f, profile, run)) {
+        const char *target = run_path(f, profile, run, i);
         if (become(f, target) || (is_taken(errno) && is_shared && join(f, target))) {
             *path = target;
-            sync_folder(target);
+            sync_folder(target); /* was the staging folder, as a rule: once will do for both */
             sync_folder(profile);
             tbp_run_folder_discard(f);
             return TBP_OK;

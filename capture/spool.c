@@ -19,7 +19,7 @@
 #define EXTENT_BYTES  (UINT64_C(16) << 20)  /* the file grows by what it has, at most by this … */
 #define LITTLE_BYTES  (UINT64_C(1) << 20)   /* … and at least by this, or if somebody waits */
 #define MOST_BYTES    (UINT64_C(256) << 30) /* addresses reserved where there is no bound */
-enum { FIRST_STOCK = 16, MIN_STOCK = 32, MAX_STOCK = 1024, FOR_STRINGS = 256 };
+enum { FIRST_STOCK = 4, MIN_STOCK = 32, MAX_STOCK = 1024, FOR_STRINGS = 256 };
 enum { RING_KEEPS = 8 }; /* a share of all chunks */
 
 _Static_assert(TBP_SPOOL_HEADER_BYTES + TBP_SPOOL_ANCHORS * sizeof(struct tbp_spool_anchor) <=

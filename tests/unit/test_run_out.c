@@ -78,6 +78,17 @@ Test(run_out, a_run_is_named_by_its_start_and_never_changed) {
     expect_file(".tbprof", false); /* nothing of the making stays */
 }
 
+Test(run_out, many_runs_of_one_name_are_numbered_one_after_another) {
+    enum { RUNS = 20 };
+    char name[64], path[128];
+    for (int i = 0; i < RUNS; i++) {
+        snprintf(name, sizeof name, i ? "plugins/profile/again_%d" : "plugins/profile/again", i);
+        cr_assert_eq(write_run("again"), TBP_OK, "%s", err.message);
+        snprintf(path, sizeof path, "%s/%s", logdir, name);
+        cr_expect_str_eq(result.path, path);
+    }
+}
+
 Test(run_out, ranks_share_a_run_and_no_file_is_lost) {
     char own[128];
     memcpy(m.head->options, "run_shared=1\n", 14);
