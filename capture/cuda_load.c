@@ -44,6 +44,11 @@ int tbp_cuda_version(const struct tbp_cuda *c) {
     return is_known ? version : 0;
 }
 
+uint32_t tbp_cuda_devices(const struct tbp_cuda *c) {
+    int n = 0;
+    return c->is_there && c->device_count(&n) == 0 && n > 0 ? (uint32_t)n : 0;
+}
+
 static void put(const struct tbp_cuda *c, int device, int attribute, uint32_t *to) {
     int value = 0;
     if (c->device_attribute(&value, attribute, device) == 0 && value > 0)
@@ -55,7 +60,7 @@ void tbp_cuda_device(const struct tbp_cuda *c, uint32_t ordinal, struct tbp_spoo
     int device;
     size_t bytes = 0;
     *d = (struct tbp_spool_gpu_device){.ordinal = ordinal};
-    snprintf(name, name_size, "GPU %u", ordinal);
+    *name = '\0';
     if (!c->is_there || c->device_get(&device, (int)ordinal) != 0)
         return;
     c->device_name(name, (int)name_size, device);

@@ -35,8 +35,10 @@ bool tbp_cuda_find(struct tbp_cuda *c, bool may_load);
 bool tbp_cuda_is_mapped(void);
 /* 12040 for CUDA 12.4, what the driver serves at most; 0: not known. */
 int tbp_cuda_version(const struct tbp_cuda *c);
-/* What the driver says of a device; all 0 but the ordinal if it says nothing (CUDA is not
- * initialized). */
+/* How many there are; 0: not known. */
+uint32_t tbp_cuda_devices(const struct tbp_cuda *c);
+/* What the driver says of a device; 0 and "" where it says nothing (all but the ordinal, if CUDA is
+ * not initialized). */
 void tbp_cuda_device(const struct tbp_cuda *c, uint32_t ordinal, struct tbp_spool_gpu_device *d,
                      char *name, size_t name_size);
 

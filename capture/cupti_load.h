@@ -32,6 +32,10 @@ struct tbp_cupti_subscriber_params {
     uint8_t reserved[7];
 };
 
+struct tbp_cupti_unified_config {
+    uint32_t scope, counter, device, enable;
+};
+
 /* The interface for several subscribers. */
 #define TBP_CUPTI_SHARED_FUNCTIONS(X)                                                              \
     X(false, Subscribe_v2,                                                                         \
@@ -40,6 +44,7 @@ struct tbp_cupti_subscriber_params {
     X(false, ActivityRegisterCallbacks_v2,                                                         \
       (void *subscriber, tbp_cupti_request_shared *ask, tbp_cupti_complete_shared *done))          \
     X(false, ActivityEnable_v2, (void *subscriber, uint32_t kind, void *config))                   \
+    X(false, ActivityEnableAndDump_v2, (void *subscriber, uint32_t kind, void *config))            \
     X(false, ActivityDisable_v2, (void *subscriber, uint32_t kind, void *config))                  \
     X(false, ActivityGetNextRecord_v2,                                                             \
       (void *subscriber, uint8_t *buffer, size_t valid_size, const uint8_t **record))              \
@@ -63,6 +68,9 @@ struct tbp_cupti_subscriber_params {
     X(true, GetTimestamp, (uint64_t * ns))                                                         \
     X(false, ActivitySetAttribute, (uint32_t attribute, size_t * size, void *value))               \
     X(false, SetThreadIdType, (uint32_t type))                                                     \
+    X(false, ActivityEnableAndDump, (uint32_t kind))                                               \
+    X(false, ActivityConfigureUnifiedMemoryCounter,                                                \
+      (const struct tbp_cupti_unified_config *config, uint32_t n))                                 \
     X(false, GetCallbackName, (uint32_t domain, uint32_t id, const char **name))                   \
     TBP_CUPTI_SHARED_FUNCTIONS(X)
 

@@ -6,6 +6,7 @@
 
 #include "capture/cupti_buffers.h"
 #include "capture/cupti_errors.h"
+#include "capture/cupti_records.h"
 
 #include <stdio.h>
 
@@ -88,6 +89,18 @@ void tbp_cupti_configure(const struct tbp_cupti_subscription *s, bool graphs) {
         set(s, ATTRIBUTE_SHARED_GRAPHS, &yes, sizeof yes);
 }
 
+void tbp_cupti_configure_unified(const struct tbp_cupti_subscription *s, uint32_t n_devices) {
+    static const uint32_t counters[] = {1, 2, 8, TBP_CUPTI_PAGE_FAULTS}; /* HtoD, DtoH, DtoD */
+    enum { N = sizeof counters / sizeof *counters, ONE_DEVICE = 1 };
+    struct tbp_cupti_unified_config config[N];
+    for (uint32_t device = 0; device < n_devices; device++) {
+        for (uint32_t i = 0; i < N; i++)
+            config[i] = (struct tbp_cupti_unified_config){ONE_DEVICE, counters[i], device, 1};
+        if (s->c->ActivityConfigureUnifiedMemoryCounter)
+            s->c->ActivityConfigureUnifiedMemoryCounter(config, N);
+    }
+}
+
 static void request_shared(uint8_t **buffer, size_t *size, size_t *max_records, void *info) {
     (void)info;
     tbp_cupti_buffers_request(buffer, size, max_records);
@@ -105,6 +118,10 @@ int tbp_cupti_register(const struct tbp_cupti_subscription *s) {
 }
 
 int tbp_cupti_enable(const struct tbp_cupti_subscription *s, uint32_t kind) {
+    if (kind == TBP_CUPTI_DEVICE && s->is_shared)
+        return s->c->ActivityEnableAndDump_v2(s->handle, kind, NULL);
+    if (kind == TBP_CUPTI_DEVICE && s->c->ActivityEnableAndDump)
+        return s->c->ActivityEnableAndDump(kind);
     return s->is_shared ? s->c->ActivityEnable_v2(s->handle, kind, NULL)
                         : s->c->ActivityEnable(kind);
 }

@@ -27,8 +27,11 @@ void tbp_cupti_subscribing(const struct tbp_cupti_subscription *s, char *text, s
 /* Before kinds are switched on: buffers come zeroed, threads go by the system's numbers; with
  * `graphs`, graphs are recorded as a whole. What cannot be set stays. */
 void tbp_cupti_configure(const struct tbp_cupti_subscription *s, bool graphs);
+/* Which changes of unified memory are of interest, before its kind is switched on. */
+void tbp_cupti_configure_unified(const struct tbp_cupti_subscription *s, uint32_t n_devices);
 /* Buffers of capture/cupti_buffers.h. */
 int tbp_cupti_register(const struct tbp_cupti_subscription *s);
+/* Records of devices come at once, where the release can do so. */
 int tbp_cupti_enable(const struct tbp_cupti_subscription *s, uint32_t kind);
 int tbp_cupti_disable(const struct tbp_cupti_subscription *s, uint32_t kind);
 

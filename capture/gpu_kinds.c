@@ -5,21 +5,27 @@
 #include "capture/gpu_kinds.h"
 
 #include "base/str.h"
+#include "capture/cupti_load.h"
 #include "capture/cupti_records.h"
 
 /* Numbers that tie a kernel to its call are given only while calls are recorded. */
 const struct tbp_gpu_kind_row tbp_gpu_kind_rows[] = {
-    {"api", TBP_CUPTI_RUNTIME, false},
-    {"api", TBP_CUPTI_DRIVER, false},
-    {"kernel", TBP_CUPTI_KERNEL, true},
-    {"memcpy", TBP_CUPTI_MEMCPY, false},
-    {"memcpy", TBP_CUPTI_MEMCPY2, false},
-    {"memset", TBP_CUPTI_MEMSET, false},
-    {"sync", TBP_CUPTI_SYNCHRONIZATION, false},
-    {"memory", TBP_CUPTI_MEMORY2, false},
-    {"overhead", TBP_CUPTI_OVERHEAD, false},
-    {"graph", TBP_CUPTI_GRAPH_TRACE, false},
-    {NULL, 0, false},
+    {"facts", TBP_CUPTI_DEVICE, TBP_GPU_WELCOME, TBP_CUPTI_11_1},
+    {"facts", TBP_CUPTI_NAME, TBP_GPU_WELCOME, TBP_CUPTI_11_1},
+    {"api", TBP_CUPTI_RUNTIME, TBP_GPU_WANTED, TBP_CUPTI_11_1},
+    {"api", TBP_CUPTI_DRIVER, TBP_GPU_WANTED, TBP_CUPTI_11_1},
+    {"kernel", TBP_CUPTI_KERNEL, TBP_GPU_NEEDED, TBP_CUPTI_11_1},
+    {"memcpy", TBP_CUPTI_MEMCPY, TBP_GPU_WANTED, TBP_CUPTI_11_1},
+    {"memcpy", TBP_CUPTI_MEMCPY2, TBP_GPU_WANTED, TBP_CUPTI_11_1},
+    {"memset", TBP_CUPTI_MEMSET, TBP_GPU_WANTED, TBP_CUPTI_11_1},
+    {"sync", TBP_CUPTI_SYNCHRONIZATION, TBP_GPU_WANTED, TBP_CUPTI_11_1},
+    {"memory", TBP_CUPTI_MEMORY2, TBP_GPU_WANTED, TBP_CUPTI_11_1},
+    {"memory", TBP_CUPTI_MEMORY_POOL, TBP_GPU_WELCOME, TBP_CUPTI_11_2},
+    {"overhead", TBP_CUPTI_OVERHEAD, TBP_GPU_WANTED, TBP_CUPTI_11_1},
+    {"graph", TBP_CUPTI_GRAPH_TRACE, TBP_GPU_WANTED, TBP_CUPTI_11_1},
+    {"jit", TBP_CUPTI_JIT, TBP_GPU_WANTED, TBP_CUPTI_11_8},
+    {"unified", TBP_CUPTI_UNIFIED_MEMORY, TBP_GPU_WANTED, TBP_CUPTI_11_1},
+    {NULL, 0, TBP_GPU_WELCOME, 0},
 };
 
 static uint32_t bit_of_word(struct tbp_str word) {
@@ -51,7 +57,7 @@ int tbp_gpu_kinds_parse(const char *words, uint32_t *mask, struct tbp_error *err
         if (!bit)
             return tbp_fail(err, TBP_E_OPTION,
                             "option 'gpu_kinds': '%.*s' is none of kernel, memcpy, memset, api, "
-                            "sync, memory, overhead, graph",
+                            "sync, memory, overhead, facts, graph, jit, unified",
                             (int)word.n, word.p);
         *mask |= bit;
         rest = tbp_str_sub(rest, comma < rest.n ? comma + 1 : rest.n, rest.n);

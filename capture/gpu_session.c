@@ -157,24 +157,29 @@ static void disable_all(struct worker *w) {
     w->enabled = 0;
 }
 
+static void tell_refusal(const char *word, int rc) {
+    char text[FAILURE_BYTES], doing[64];
+    snprintf(doing, sizeof doing, "switching on '%s'", word);
+    tbp_cupti_explain(rc, doing, text, sizeof text);
+    tell(text);
+}
+
 /* 0, or the error that makes recording impossible; *what: while doing what. */
 static int enable_all(struct worker *w, const char **what) {
     *what = "switching on the recording of kernels";
     for (uint32_t i = 0; tbp_gpu_kind_rows[i].word; i++) {
         const struct tbp_gpu_kind_row *row = &tbp_gpu_kind_rows[i];
-        if (!(gpu.kinds & tbp_gpu_kind_bit(row)) || w->enabled >> i & 1)
+        bool is_wanted = gpu.kinds & tbp_gpu_kind_bit(row) && w->cupti.version >= row->since;
+        if (!is_wanted || w->enabled >> i & 1)
             continue;
         int rc = tbp_cupti_enable(&w->subscription, row->cupti_kind);
-        if (rc == TBP_CUPTI_OK) {
+        bool is_of_kind = tbp_cupti_is_of_kind(rc) || rc == INVALID_KIND;
+        if (rc == TBP_CUPTI_OK)
             w->enabled |= UINT32_C(1) << i;
-        } else if (row->is_needed || !(tbp_cupti_is_of_kind(rc) || rc == INVALID_KIND)) {
+        else if (row->need == TBP_GPU_NEEDED || (row->need == TBP_GPU_WANTED && !is_of_kind))
             return rc;
-        } else {
-            char text[FAILURE_BYTES], doing[64];
-            snprintf(doing, sizeof doing, "switching on '%s'", row->word);
-            tbp_cupti_explain(rc, doing, text, sizeof text);
-            tell(text);
-        }
+        else if (row->need == TBP_GPU_WANTED)
+            tell_refusal(row->word, rc);
     }
     return TBP_CUPTI_OK;
 }
@@ -187,6 +192,8 @@ static int switch_on(struct worker *w, char *what, size_t size) {
     if (rc != TBP_CUPTI_OK)
         return rc;
     tbp_cupti_configure(&w->subscription, tbp_gpu_kinds_have(gpu.kinds, TBP_CUPTI_GRAPH_TRACE));
+    if (tbp_gpu_kinds_have(gpu.kinds, TBP_CUPTI_UNIFIED_MEMORY))
+        tbp_cupti_configure_unified(&w->subscription, tbp_cuda_devices(&w->cuda));
     rc = tbp_cupti_register(&w->subscription);
     if (rc == TBP_CUPTI_OK)
         rc = enable_all(w, &doing);

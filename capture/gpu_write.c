@@ -29,11 +29,13 @@ void tbp_gpu_writer_release(struct tbp_gpu_writer *w) {
     tbp_idmap_release(&w->threads);
     tbp_rec_live_release(&w->live);
     tbp_vec_release(&w->memory);
+    tbp_vec_release(&w->given);
     tbp_arena_release(&w->arena);
 }
 
 void tbp_gpu_writer_again(struct tbp_gpu_writer *w) {
     w->told_devices = 0;
+    w->n_told = 0;
     tbp_idmap_release(&w->threads);
 }
 
@@ -163,6 +165,26 @@ static uint32_t call_id(struct tbp_gpu_writer *w, uint32_t domain, uint32_t func
 
 /* ---- devices ---- */
 
+static void fill(uint32_t *known, uint32_t other) {
+    *known = *known ? *known : other;
+}
+
+/* What the driver does not say CUPTI may: later drivers give no clocks. */
+static void fill_device(struct tbp_spool_gpu_device *d, const struct tbp_spool_gpu_device *other) {
+    enum { RESERVED_SINCE = 8, RESERVED_BYTES = 1024 }; /* compute capability */
+    fill(&d->compute_major, other->compute_major);
+    fill(&d->compute_minor, other->compute_minor);
+    fill(&d->clock_khz, other->clock_khz);
+    fill(&d->multiprocessors, other->multiprocessors);
+    fill(&d->max_threads, other->max_threads);
+    fill(&d->max_blocks, other->max_blocks);
+    fill(&d->registers, other->registers);
+    fill(&d->shared_bytes, other->shared_bytes);
+    fill(&d->reserved_shared_bytes, d->compute_major >= RESERVED_SINCE ? RESERVED_BYTES : 0);
+    d->memory_bytes = d->memory_bytes ? d->memory_bytes : other->memory_bytes;
+    d->bandwidth_bytes = d->bandwidth_bytes ? d->bandwidth_bytes : other->bandwidth_bytes;
+}
+
 static void tell_device(struct tbp_gpu_writer *w, uint32_t ordinal) {
     struct tbp_spool_gpu_device d;
     char name[256];
@@ -170,8 +192,68 @@ static void tell_device(struct tbp_gpu_writer *w, uint32_t ordinal) {
         return;
     w->told_devices |= UINT64_C(1) << ordinal;
     tbp_cuda_device(w->cuda, ordinal, &d, name, sizeof name);
-    w->memory_bytes[ordinal] = d.memory_bytes;
-    put(name_id(w, name), TBP_REC_GPU_DEVICE, 0, &d, sizeof d, NULL, 0);
+    fill_device(&d, &w->devices[ordinal]);
+    w->devices[ordinal] = d;
+    if (*name)
+        w->device_names[ordinal] = name_id(w, name);
+    if (!w->device_names[ordinal]) {
+        snprintf(name, sizeof name, "GPU %u", ordinal);
+        w->device_names[ordinal] = name_id(w, name);
+    }
+    put(w->device_names[ordinal], TBP_REC_GPU_DEVICE, 0, &d, sizeof d, NULL, 0);
+}
+
+/* It is told now, or again if it was. */
+static void take_device(struct tbp_gpu_writer *w, const struct tbp_cupti_record *r) {
+    uint32_t ordinal = r->facts.ordinal;
+    if (ordinal >= TBP_GPU_DEVICES)
+        return;
+    fill_device(&w->devices[ordinal], &r->facts);
+    if (r->name && !w->device_names[ordinal])
+        w->device_names[ordinal] = name_id(w, r->name);
+    if (w->told_devices >> ordinal & 1) {
+        w->told_devices &= ~(UINT64_C(1) << ordinal);
+        tell_device(w, ordinal);
+    }
+}
+
+/* ---- names that the program gave ---- */
+
+static void tell_names(struct tbp_gpu_writer *w) {
+    for (; w->n_told < w->given.n; w->n_told++) {
+        const struct tbp_gpu_given *n = &w->given.at[w->n_told];
+        bool is_new;
+        if (n->kind == TBP_GPU_THREAD)
+            *tbp_idmap_put(&w->threads, (uint32_t)n->bearer.tid, &is_new) = 1;
+        put(n->name, TBP_REC_GPU, n->kind, &n->bearer, sizeof n->bearer, NULL, 0);
+    }
+}
+
+static void take_name(struct tbp_gpu_writer *w, const struct tbp_cupti_record *r) {
+    struct tbp_gpu_given n = {.kind = TBP_GPU_NAMED, .bearer = {.device = r->device}};
+    if (!r->name || w->given.n == TBP_GPU_NAMES)
+        return;
+    switch (r->code) {
+    case TBP_CUPTI_OBJECT_THREAD:
+        n = (struct tbp_gpu_given){TBP_GPU_THREAD, {.tid = (int32_t)r->thread}, 0};
+        break;
+    case TBP_CUPTI_OBJECT_DEVICE:
+        n.bearer.graph = TBP_GPU_NAMED_DEVICE;
+        break;
+    case TBP_CUPTI_OBJECT_CONTEXT:
+        n.bearer.graph = TBP_GPU_NAMED_CONTEXT;
+        n.bearer.context = r->context;
+        break;
+    case TBP_CUPTI_OBJECT_STREAM:
+        n.bearer.graph = TBP_GPU_NAMED_STREAM;
+        n.bearer.context = r->context;
+        n.bearer.stream = r->stream;
+        break;
+    default:
+        return;
+    }
+    n.name = name_id(w, r->name);
+    *tbp_vec_push(&w->given) = n;
 }
 
 /* ---- memory ---- */
@@ -193,7 +275,7 @@ static void name_allocator(struct tbp_gpu_writer *w, struct tbp_gpu_allocator *a
         snprintf(text, sizeof text, "GPU_%u_%s", r->device, memory_words[kind]);
     a->name = name_id(w, text);
     if (kind == TBP_GPU_MEMORY_DEVICE && !r->pool && r->device < TBP_GPU_DEVICES)
-        a->capacity_bytes = w->memory_bytes[r->device];
+        a->capacity_bytes = w->devices[r->device].memory_bytes;
 }
 
 static struct tbp_gpu_allocator *allocator_of(struct tbp_gpu_writer *w,
@@ -255,6 +337,10 @@ static struct tbp_spool_gpu base_of(const struct tbp_cupti_record *r) {
 static void put_memory(struct tbp_gpu_writer *w, const struct tbp_cupti_record *r) {
     tell_device(w, r->device);
     struct tbp_gpu_allocator *a = allocator_of(w, r);
+    if (r->pool) /* what the pool has of the device, at this time */
+        a->capacity_bytes = r->pool_bytes ? r->pool_bytes : a->capacity_bytes;
+    if (r->cupti_kind == TBP_CUPTI_MEMORY_POOL)
+        return;
     struct tbp_spool_gpu base = base_of(r);
     struct tbp_spool_gpu_memory memory = {.address = r->address, .bytes = account(w, a, r)};
     memory.in_use_bytes = a->in_use_bytes;
@@ -295,7 +381,11 @@ static uint32_t name_of(struct tbp_gpu_writer *w, const struct tbp_cupti_record 
     case TBP_GPU_SYNC:
         return name_id(w, tbp_cupti_sync_name(r->code));
     case TBP_GPU_OVERHEAD:
+        if (r->cupti_kind == TBP_CUPTI_JIT)
+            return name_id(w, tbp_cupti_jit_name(r->code));
         return name_id(w, tbp_cupti_overhead_name(r->code));
+    case TBP_GPU_FAULTS:
+        return name_id(w, "GPU page faults");
     case TBP_GPU_GRAPH:
         snprintf(graph, sizeof graph, "CudaGraphExec:%u", r->graph);
         return name_id(w, graph);
@@ -330,6 +420,7 @@ static void tell_thread(struct tbp_gpu_writer *w, int32_t tid) {
     bool is_new;
     char path[64], name[64];
     struct tbp_spool_gpu base = {.tid = tid};
+    tell_names(w); /* what the program calls it goes before */
     *tbp_idmap_put(&w->threads, (uint32_t)tid, &is_new) = 1;
     if (!is_new)
         return;
@@ -361,26 +452,40 @@ static void put_work(struct tbp_gpu_writer *w, const struct tbp_cupti_record *r)
     if (r->kind == TBP_GPU_KERNEL) {
         more = &r->launch;
         more_bytes = sizeof r->launch;
-    } else if (r->kind == TBP_GPU_MEMCPY || r->kind == TBP_GPU_MEMSET) {
+    } else if (r->kind == TBP_GPU_MEMCPY || r->kind == TBP_GPU_MEMSET ||
+               r->kind == TBP_GPU_FAULTS) {
         more = &r->copy;
         more_bytes = sizeof r->copy;
     }
     if (r->kind == TBP_GPU_KERNEL || more || r->kind == TBP_GPU_GRAPH)
         tell_device(w, r->device);
+    tell_names(w);
     put(name_of(w, r), TBP_REC_GPU, r->kind, &base, sizeof base, more, more_bytes);
+}
+
+static void take_memory(struct tbp_gpu_writer *w, const struct tbp_cupti_record *r) {
+    struct tbp_cupti_record *kept = tbp_vec_push(&w->memory);
+    *kept = *r;
+    if (r->cupti_kind == TBP_CUPTI_MEMORY_POOL)
+        kept->copy.target = TBP_GPU_MEMORY_DEVICE;
+    else if (!r->copy.is_async)
+        kept->pool = 0;
 }
 
 void tbp_gpu_writer_take(struct tbp_gpu_writer *w, const struct tbp_cupti_record *given) {
     struct tbp_cupti_record r = *given;
-    if (r.kind == TBP_GPU_NONE || !place(w, &r))
+    bool is_pool = r.cupti_kind == TBP_CUPTI_MEMORY_POOL;
+    if (r.cupti_kind == TBP_CUPTI_DEVICE)
+        take_device(w, &r);
+    if (r.cupti_kind == TBP_CUPTI_NAME)
+        take_name(w, &r);
+    if ((r.kind == TBP_GPU_NONE && !is_pool) || !place(w, &r))
         return;
     w->n_records++;
-    if (r.kind == TBP_GPU_ALLOC || r.kind == TBP_GPU_FREE) {
-        r.pool = r.copy.is_async ? r.pool : 0;
-        *tbp_vec_push(&w->memory) = r;
-    } else if (r.kind == TBP_GPU_API) {
+    if (is_pool || r.kind == TBP_GPU_ALLOC || r.kind == TBP_GPU_FREE)
+        take_memory(w, &r);
+    else if (r.kind == TBP_GPU_API)
         put_call(w, &r);
-    } else {
+    else
         put_work(w, &r);
-    }
 }

@@ -17,12 +17,17 @@
 #include "capture/gpu_clock.h"
 #include "plugin_data/rec_live.h"
 
-enum { TBP_GPU_DEVICES = 64, TBP_GPU_ALLOCATORS = 64 };
+enum { TBP_GPU_DEVICES = 64, TBP_GPU_ALLOCATORS = 64, TBP_GPU_NAMES = 4096 };
 
 struct tbp_gpu_allocator {
     uint64_t key; /* device, kind of memory, pool */
     uint32_t name;
     uint64_t in_use_bytes, peak_bytes, capacity_bytes;
+};
+struct tbp_gpu_given {      /* a name that the program gave */
+    enum tbp_gpu_kind kind; /* NAMED, THREAD */
+    struct tbp_spool_gpu bearer;
+    uint32_t name;
 };
 struct tbp_gpu_writer {
     const struct tbp_cupti *cupti;
@@ -34,7 +39,10 @@ struct tbp_gpu_writer {
     struct tbp_idmap threads; /* tid -> 1: its name is written */
     struct tbp_idmap calls;   /* domain and function -> number in the spool, 0: not recorded */
     uint64_t told_devices;    /* bit n: the record of device n is written */
-    uint64_t memory_bytes[TBP_GPU_DEVICES];
+    struct tbp_spool_gpu_device devices[TBP_GPU_DEVICES]; /* what is known of them */
+    uint32_t device_names[TBP_GPU_DEVICES];
+    TBP_VEC(struct tbp_gpu_given) given;
+    size_t n_told; /* of these, written */
     struct tbp_gpu_allocator allocators[TBP_GPU_ALLOCATORS];
     unsigned n_allocators;
     struct tbp_rec_live live;                /* address of an allocator -> bytes */
@@ -50,7 +58,7 @@ void tbp_gpu_writer_release(struct tbp_gpu_writer *w);
 void tbp_gpu_writer_take(struct tbp_gpu_writer *w, const struct tbp_cupti_record *r);
 /* Writes what was kept to be put in order, and what was counted. */
 void tbp_gpu_writer_flush(struct tbp_gpu_writer *w);
-/* Devices are told again: what comes goes into another profile. */
+/* Devices and names are told again: what comes goes into another profile. */
 void tbp_gpu_writer_again(struct tbp_gpu_writer *w);
 
 #endif

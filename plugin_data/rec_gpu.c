@@ -17,6 +17,7 @@ void tbp_rec_gpu_release(struct tbp_rec_gpu *g) {
     tbp_vec_release(&g->events);
     tbp_vec_release(&g->lines);
     tbp_idmap_release(&g->devices);
+    tbp_idmap_release(&g->given);
     tbp_vec_release(&g->ordinals);
     tbp_vec_release(&g->host);
     tbp_idmap_release(&g->call_of);
@@ -32,6 +33,16 @@ struct tbp_str tbp_rec_gpu_op(const struct tbp_rec_gpu *g, uint32_t correlation)
     uint32_t call = correlation ? tbp_idmap_get(&g->call_of, correlation) : TBP_MAP_NONE;
     uint32_t op = call == TBP_MAP_NONE ? 0 : g->calls.at[call].op;
     return op ? g->texts.strs[op - 1] : TBP_STR_NONE;
+}
+
+static uint64_t key_of(uint32_t what, uint32_t device, uint32_t context, uint32_t stream) {
+    return (uint64_t)what << 62 ^ (uint64_t)device << 48 ^ (uint64_t)context << 32 ^ stream;
+}
+
+struct tbp_str tbp_rec_gpu_given(const struct tbp_rec_gpu *g, enum tbp_gpu_named what,
+                                 uint32_t device, uint32_t context, uint32_t stream) {
+    uint32_t name = tbp_idmap_get(&g->given, key_of(what, device, context, stream));
+    return name == TBP_MAP_NONE ? TBP_STR_NONE : tbp_rec_string(g->recording, name);
 }
 
 /* ---- finding ---- */
@@ -85,7 +96,7 @@ static void take_call(struct finding *f, const struct tbp_rec *r,
 static uint32_t line_of(struct finding *f, const struct tbp_spool_gpu *base) {
     struct tbp_rec_gpu *g = f->g;
     bool is_new;
-    uint64_t key = ((uint64_t)base->device << 48) ^ ((uint64_t)base->context << 32) ^ base->stream;
+    uint64_t key = key_of(0, base->device, base->context, base->stream);
     uint32_t *slot = tbp_idmap_put(&f->lines, key, &is_new);
     if (is_new && g->lines.n >= TBP_REC_GPU_MAX_LINES) {
         *slot = (uint32_t)g->lines.n - 1;
@@ -115,6 +126,7 @@ static const size_t more_bytes[TBP_GPU_KINDS] = {
     [TBP_GPU_MEMSET] = sizeof(struct tbp_spool_gpu_copy),
     [TBP_GPU_ALLOC] = sizeof(struct tbp_spool_gpu_memory),
     [TBP_GPU_FREE] = sizeof(struct tbp_spool_gpu_memory),
+    [TBP_GPU_FAULTS] = sizeof(struct tbp_spool_gpu_copy),
 };
 
 static void take(struct finding *f, const struct tbp_rec *r) {
@@ -128,6 +140,9 @@ static void take(struct finding *f, const struct tbp_rec *r) {
         take_call(f, r, base);
     else if (kind == TBP_GPU_THREAD)
         *tbp_idmap_put(&f->names, (uint32_t)base->tid, &is_new) = r->at->name;
+    else if (kind == TBP_GPU_NAMED)
+        *tbp_idmap_put(&f->g->given, key_of(base->graph, base->device, base->context, base->stream),
+                       &is_new) = r->at->name;
     else if (kind == TBP_GPU_ALLOC || kind == TBP_GPU_FREE)
         take_memory(f, r, base);
     else if (kind == TBP_GPU_SYNC)

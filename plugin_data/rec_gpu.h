@@ -46,6 +46,7 @@ struct tbp_rec_gpu {
     TBP_VEC(struct tbp_rec_gpu_event) events; /* the rest */
     TBP_VEC(struct tbp_rec_gpu_line) lines;   /* the host's first */
     struct tbp_idmap devices;                 /* ordinal -> slot of the last record of it */
+    struct tbp_idmap given;                   /* device, context or stream -> number of its name */
     TBP_VEC(uint32_t) ordinals;               /* of devices that did something, ascending */
     TBP_VEC(struct tbp_rec_span) host;        /* calls and memory by thread and time … */
     size_t *host_first;                       /* … from here on, by thread; one more at the end */
@@ -83,6 +84,9 @@ static inline const struct tbp_rec_span *tbp_rec_gpu_host(const struct tbp_rec_g
     return g->host.at + g->host_first[thread];
 }
 
+/* The name that the program gave it; empty: none. */
+struct tbp_str tbp_rec_gpu_given(const struct tbp_rec_gpu *g, enum tbp_gpu_named what,
+                                 uint32_t device, uint32_t context, uint32_t stream);
 /* The parts of a record; NULL: it is not whole. */
 const struct tbp_spool_gpu *tbp_rec_gpu_base(const struct tbp_rec *r, size_t more_bytes);
 static inline enum tbp_gpu_kind tbp_rec_gpu_kind(const struct tbp_rec *r) {

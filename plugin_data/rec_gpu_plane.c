@@ -18,6 +18,8 @@
     X(OCCUPANCY, "theoretical_occupancy_pct")                                                      \
     X(MEMCPY_DETAILS, "memcpy_details")                                                            \
     X(MEMSET_DETAILS, "Memset_details")                                                            \
+    X(FAULTS, "page_faults")                                                                       \
+    X(GIVEN_NAME, "given_name")                                                                    \
     X(GRAPH, "cuda_graph_id")                                                                      \
     X(GRAPH_NODE, "cuda_graph_node_id")                                                            \
     X(VENDOR, "device_vendor")                                                                     \
@@ -151,6 +153,9 @@ static void put_event(struct writing *w, const struct tbp_rec_span *span) {
         put_launch(w, (const void *)(base + 1));
     else if (kind == TBP_GPU_MEMCPY || kind == TBP_GPU_MEMSET)
         put_copy(w, kind, (const void *)(base + 1));
+    else if (kind == TBP_GPU_FAULTS)
+        tbp_xspace_stat_u64(w->o, STAT_FAULTS,
+                            ((const struct tbp_spool_gpu_copy *)(const void *)(base + 1))->bytes);
     if (base->graph)
         tbp_xspace_stat_u64(w->o, STAT_GRAPH, base->graph);
     if (base->graph_node)
@@ -190,6 +195,8 @@ static struct tbp_str line_name(struct writing *w, const struct tbp_rec_gpu_line
         for (unsigned k = 0; k < N_WORDS; k++)
             seen |= (unsigned)(strcmp(word, words[k]) == 0) << k;
     }
+    if (l->stream == TBP_GPU_UNIFIED_STREAM)
+        return TBP_STR("Unified memory");
     int n = snprintf(name, sizeof name, "Stream #%u", l->stream);
     for (unsigned k = 0, first = 1; k < N_WORDS; k++) {
         if (!(seen >> k & 1))
@@ -197,8 +204,13 @@ static struct tbp_str line_name(struct writing *w, const struct tbp_rec_gpu_line
         n += snprintf(name + n, sizeof name - (size_t)n, "%s%s", first ? "(" : ",", words[k]);
         first = 0;
     }
-    n += snprintf(name + n, sizeof name - (size_t)n, ")");
-    return tbp_arena_str(w->p->arena, (struct tbp_str){name, (size_t)n});
+    struct tbp_str given =
+        tbp_rec_gpu_given(w->p->gpu, TBP_GPU_NAMED_STREAM, l->device, l->context, l->stream);
+    struct tbp_str context =
+        tbp_rec_gpu_given(w->p->gpu, TBP_GPU_NAMED_CONTEXT, l->device, l->context, 0);
+    return tbp_str_c(tbp_arena_printf(w->p->arena, "%s)%s%.*s%s%.*s", name, given.n ? " " : "",
+                                      (int)given.n, given.p, context.n ? " of " : "",
+                                      (int)context.n, context.p));
 }
 
 /* Streams of several contexts may have one number. */
@@ -232,14 +244,17 @@ static void find_device(struct writing *w) {
 
 static void put_device(struct writing *w) {
     const struct tbp_spool_gpu_device *d = w->device;
+    struct tbp_str given = tbp_rec_gpu_given(w->p->gpu, TBP_GPU_NAMED_DEVICE, w->ordinal, 0, 0);
     tbp_xspace_stat_str(w->o, STAT_VENDOR, TBP_STR("Nvidia"));
+    if (given.n)
+        tbp_xspace_stat_str(w->o, STAT_GIVEN_NAME, given);
     if (!d)
         return;
+    uint64_t bandwidth = (uint64_t)d->memory_clock_khz * 2000 * (d->bus_width_bits / 8);
     tbp_xspace_stat_str(w->o, STAT_NAME, w->device_name);
     tbp_xspace_stat_i64(w->o, STAT_CLOCK_RATE, d->clock_khz);
     tbp_xspace_stat_i64(w->o, STAT_CORE_COUNT, d->multiprocessors);
-    tbp_xspace_stat_u64(w->o, STAT_MEMORY_BANDWIDTH,
-                        (uint64_t)d->memory_clock_khz * 2000 * (d->bus_width_bits / 8));
+    tbp_xspace_stat_u64(w->o, STAT_MEMORY_BANDWIDTH, bandwidth ? bandwidth : d->bandwidth_bytes);
     tbp_xspace_stat_u64(w->o, STAT_MEMORY_SIZE, d->memory_bytes);
     tbp_xspace_stat_i64(w->o, STAT_COMPUTE_MAJOR, d->compute_major);
     tbp_xspace_stat_i64(w->o, STAT_COMPUTE_MINOR, d->compute_minor);

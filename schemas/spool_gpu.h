@@ -22,10 +22,18 @@ enum tbp_gpu_kind {
     TBP_GPU_OVERHEAD, /* of the profiler */
     TBP_GPU_API,      /* a call into the driver or the runtime library */
     TBP_GPU_THREAD,   /* name: of the thread `tid`, which made calls */
+    TBP_GPU_NAMED,    /* name: that the program gave; `graph`: enum tbp_gpu_named */
+    TBP_GPU_FAULTS,   /* pages that the device asked for; a struct tbp_spool_gpu_copy, whose
+                         `bytes` is their number */
     TBP_GPU_KINDS
 };
 
 enum tbp_gpu_api_domain { TBP_GPU_API_DRIVER = 1, TBP_GPU_API_RUNTIME = 2 };
+
+/* What of `device`, `context` and `stream` bears the name. */
+enum tbp_gpu_named { TBP_GPU_NAMED_DEVICE, TBP_GPU_NAMED_CONTEXT, TBP_GPU_NAMED_STREAM };
+/* Pages of unified memory come and go beside the streams: on a line of their own. */
+#define TBP_GPU_UNIFIED_STREAM UINT32_MAX
 
 struct tbp_spool_gpu {
     int64_t start_ns; /* CLOCK_MONOTONIC */
@@ -78,7 +86,7 @@ struct tbp_spool_gpu_device {
     uint32_t shared_bytes;                       /* per multiprocessor */
     uint32_t reserved_shared_bytes;              /* per block, of the system */
     uint64_t memory_bytes;
-    uint64_t reserved;
+    uint64_t bandwidth_bytes; /* a second, where the memory's clock is not known */
 };
 _Static_assert(sizeof(struct tbp_spool_gpu) == 48 && sizeof(struct tbp_spool_gpu_launch) == 48 &&
                    sizeof(struct tbp_spool_gpu_copy) == 16 &&

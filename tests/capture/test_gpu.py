@@ -190,6 +190,48 @@ class Tables(Gpu):
                                                   "max_device_bytes or shorten the recording"])
 
 
+    def test_a_pool_that_grows(self):
+        for run in self.each("pools"):
+            pool = self.page("memory_profile", run)["memoryProfilePerAllocator"]["GPU_0_pool_0x5000"]
+            stats = [s["aggregationStats"] for s in pool["sampledTimelineSnapshots"]]
+            self.assertEqual([(int(s["heapAllocatedBytes"]), int(s["freeMemoryBytes"])) for s in stats],
+                             [(1000, 3096), (4000, 4192), (3000, 5192)])
+            self.assertEqual(int(pool["profileSummary"]["memoryCapacity"]), 8192)
+            self.assertEqual(self.warnings(run), [])
+
+    def test_a_driver_that_tells_little(self):
+        """CUPTI's own record of the device gives the same facts."""
+        facts = re.compile(r"(clock_rate|core_count|memory_bandwidth|memory_size|compute_cap_m....|gpu_device_name)=(\S+)")
+        expected = self.record("training", "13.4")
+        for run in self.each("facts"):
+            self.assertEqual(self.kernels(run), self.kernels(expected))
+            self.assertEqual(facts.findall(self.text(run)), facts.findall(self.text(expected)))
+            self.assertIn("memory_bandwidth=3352320000000u", self.text(run))
+
+    def test_names_that_the_program_gave(self):
+        for run in self.each("names"):
+            text = self.text(run)
+            self.assertEqual(re.findall(r'^  line \d+ "(Stream.*)"$', text, re.M),
+                             ["Stream #7(Compute) of trainer", "Stream #13(MemcpyH2D) copies of trainer"])
+            self.assertIn('given_name="left"', text)
+            self.assertRegex(text, r'line \d+ "loader(/\d+)?"')
+
+    def test_what_is_recorded_on_request(self):
+        for run in self.each("rare", TBPROF_GPU_KINDS="kernel,api,unified,jit"):
+            moved = [(e["name"], e["dur"], e["args"].get("memcpy_details") or e["args"]["page_faults"])
+                     for e in self.events(run, "/device:GPU:0") if e["name"] not in ("a", "0")]
+            details = "kind_src:managed kind_dst:managed size:%d dest:0 async:1"
+            self.assertEqual(moved, [("MemcpyHtoD", 3, details % 65536), ("MemcpyDtoH", 2, details % 4096),
+                                     ("GPU page faults", 1, "3")])
+            self.assertIn('line 4294967295 "Unified memory"', self.text(run))
+            compiled = [e["dur"] for e in self.events(run, "/host:CPU") if e["name"] == "JIT_COMPILE"]
+            self.assertEqual(compiled, [5] if VERSIONS[self.generation] >= 18 else [])  # 11.2 does not record it
+            self.assertEqual(self.warnings(run), [])
+        run = self.record("rare", "12.4")
+        self.assertNotIn("Unified", self.text(run))
+        self.assertNotIn("JIT", self.text(run))
+
+
 class Odd(Gpu):
     def test_buffers_that_come_back_in_disorder(self):
         for run in self.each("reverse"):

@@ -20,11 +20,16 @@ enum {
     MEMSET = 2,
     DRIVER = 4,
     RUNTIME = 5,
+    DEVICE = 8,
     KERNEL = 10,
+    NAME = 11,
     OVERHEAD = 17,
+    UNIFIED = 25,
     SYNC = 38,
     MEMORY2 = 49,
+    POOL = 50,
     GRAPH = 51,
+    JIT = 52,
     MAX_BUFFERS = 2048,
     FAKE_LINE = 512,
 };
@@ -53,6 +58,8 @@ extern struct fake fake;
 
 /* Bytes of a record of the kind in this release. */
 size_t bytes_of(uint32_t kind);
+/* A record of a device, as the line says. Under the lock. */
+void tell_device(const char *line);
 /* The buffer that is being filled is full. */
 void put_away(void);
 /* Name of a call; NULL: none. */

@@ -6,7 +6,10 @@
  *     kernel NAME dur=1000 grid=1,1,1 block=32,1,1 regs=8 static=0 dynamic=0 stream=7 device=0
  *     memcpy HtoD bytes=16 dur=100 / memset bytes=16 dur=100
  *     alloc 0x1000 bytes=16 [kind=device] [pool=0x5000] / free 0x1000
- *     sync stream dur=100 / overhead flush dur=100
+ *     pool 0x5000 size=4096           of device memory: created, or it has another size now
+ *     unified HtoD bytes=65536 dur=100 / unified faults bytes=3 dur=10
+ *     sync stream dur=100 / overhead flush dur=100 / jit compile dur=100
+ *     name stream NAME stream=7 context=1 device=0; also of thread (this one), device, context
  *     graph 5 / … kernel … graph=5 node=9 same: by the call before
  *     burst 1000 dur=10: kernels that each take a buffer; none is given back in between
  *     many 1000 dur=10: calls and kernels, one after the other
@@ -53,6 +56,16 @@ size_t bytes_of(uint32_t kind) {
         return v >= 26 ? 56 : 40;
     case GRAPH:
         return v >= 22 ? 56 : 48;
+    case DEVICE:
+        return v >= 130200 ? 192 : v >= 20 ? 184 : v >= 17 ? 176 : 152;
+    case NAME:
+        return 32;
+    case POOL:
+        return v >= 130000 ? 80 : v >= 17 ? 72 : 64;
+    case UNIFIED:
+        return v >= 26 ? 104 : 64;
+    case JIT:
+        return v >= 22 ? 72 : 64;
     default:
         return 40;
     }
@@ -283,8 +296,9 @@ static void memory(const char *line, uint32_t operation) {
     put32(r, 60, 0);
     put64(r, 64, 0);
     put32(r, 72, pool != 0);
-    if (pool)
-        put64(r, 88, pool);
+    put32(r, 80, pool != 0);
+    put64(r, 88, pool);
+    put64(r, 104, 0);
 }
 
 static void wait(const char *line) {
@@ -313,6 +327,80 @@ static void graph(const char *line) {
     put32(r, 28, (uint32_t)atoi(script_word(line, 1, id, sizeof id)));
     put32(r, 32, 1);
     put32(r, 36, (uint32_t)script_number(line, "stream", 7));
+}
+
+static void pool(const char *line) {
+    char address[32];
+    uint8_t *r = new_record(POOL);
+    put32(r, 4, 1);
+    put32(r, 8, 1);
+    put32(r, 12, correlation);
+    put32(r, 16, (uint32_t)getpid());
+    put32(r, 20, (uint32_t)script_number(line, "device", 0));
+    put64(r, 24, 0);
+    put64(r, 32, strtoull(script_word(line, 1, address, sizeof address), NULL, 0));
+    put64(r, 40, (uint64_t)script_number(line, "size", 0));
+    put64(r, 48, 0);
+    put64(r, 56, gpu_ns());
+}
+
+static void unified(const char *line) {
+    enum { HOST = 0xffff };
+    bool is_up = has(line, "HtoD"), is_down = has(line, "DtoH");
+    uint32_t device = (uint32_t)script_number(line, "device", 0);
+    uint8_t *r = new_record(UNIFIED);
+    put32(r, 4, is_up ? 1 : is_down ? 2 : 4);
+    put64(r, 8, (uint64_t)script_number(line, "bytes", 0));
+    times(line, r, 16, 24);
+    put64(r, 32, 0x7000);
+    put32(r, 40, is_up ? HOST : device);
+    put32(r, 44, is_up ? device : HOST);
+    put32(r, 48, 0);
+    put32(r, 52, (uint32_t)getpid());
+    put32(r, 56, 0);
+}
+
+static void jit(const char *line) {
+    uint8_t *r = new_record(JIT);
+    put32(r, 4, 1);
+    put32(r, 8, has(line, "compile") ? 3 : 1);
+    put32(r, 12, 0);
+    times(line, r, 16, 24);
+    put32(r, 32, correlation);
+}
+
+static void name(const char *line) {
+    char what[16], text[64];
+    uint8_t *r = new_record(NAME);
+    script_word(line, 1, what, sizeof what);
+    script_word(line, 2, text, sizeof text);
+    bool is_thread = strcmp(what, "thread") == 0;
+    put32(r, 4, is_thread ? 2 : *what == 'd' ? 3 : *what == 'c' ? 4 : 5);
+    put32(r, 8, is_thread ? (uint32_t)getpid() : (uint32_t)script_number(line, "device", 0));
+    put32(r, 12,
+          is_thread ? (uint32_t)syscall(SYS_gettid) : (uint32_t)script_number(line, "context", 1));
+    put32(r, 16, (uint32_t)script_number(line, "stream", 7));
+    put64(r, 24, (uint64_t)(uintptr_t)kept(text));
+}
+
+/* What the driver need not say: a line "! cupti_device …" as of the fake of the driver. */
+void tell_device(const char *line) {
+    char text[64];
+    uint32_t device = (uint32_t)script_number(line, "device", 0);
+    uint8_t *r = new_record(DEVICE);
+    put64(r, 8, (uint64_t)script_number(line, "bandwidth", 0));
+    put64(r, 16, (uint64_t)script_number(line, "memory", 0));
+    put32(r, 32, 32);
+    put32(r, 36, (uint32_t)script_number(line, "clock", 0));
+    put32(r, 44, (uint32_t)script_number(line, "sms", 0));
+    put32(r, 52, (uint32_t)script_number(line, "threads", 0) / 32);
+    put32(r, 56, (uint32_t)script_number(line, "blocks", 0));
+    put32(r, 60, (uint32_t)script_number(line, "shared", 0));
+    put32(r, 64, (uint32_t)script_number(line, "registers", 0));
+    put32(r, 104, (uint32_t)script_number(line, "major", 0));
+    put32(r, 108, (uint32_t)script_number(line, "minor", 0));
+    put32(r, 112, device);
+    put64(r, 136, (uint64_t)(uintptr_t)kept(script_text(line, "name", text, sizeof text)));
 }
 
 static void burst(const char *line) {
@@ -356,46 +444,65 @@ static void await_flushes(void) {
     }
 }
 
+static void play_kernel(const char *line) {
+    call(line, CALL_LAUNCH);
+    kernel(line);
+}
+
+static void play_copy(const char *line) {
+    call(line, CALL_COPY);
+    copy(line);
+}
+
+static void play_set(const char *line) {
+    call(line, CALL_SET);
+    set(line);
+}
+
+static void play_alloc(const char *line) {
+    call(line, CALL_MALLOC);
+    memory(line, 1);
+}
+
+static void play_free(const char *line) {
+    call(line, CALL_FREE);
+    memory(line, 2);
+}
+
+static void play_graph(const char *line) {
+    call(line, CALL_GRAPH);
+    graph(line);
+}
+
+static void jump(const char *line) {
+    char text[32];
+    fake.clock_offset += strtoll(script_word(line, 1, text, sizeof text), NULL, 0);
+}
+
 /* One line of the script, on the thread that calls. */
 EXPORT void fake_cupti_line(const char *line) {
+    static const struct {
+        const char *word;
+        void (*play)(const char *line);
+    } words[] = {{"kernel", play_kernel}, {"memcpy", play_copy}, {"memset", play_set},
+                 {"alloc", play_alloc},   {"free", play_free},   {"graph", play_graph},
+                 {"pool", pool},          {"unified", unified},  {"jit", jit},
+                 {"name", name},          {"sync", wait},        {"overhead", overhead},
+                 {"burst", burst},        {"many", many},        {"jump", jump}};
     char word[32];
     script_word(line, 0, word, sizeof word);
     if (strcmp(word, "flushed") == 0) {
         await_flushes();
         return;
     }
-    pthread_mutex_lock(&fake.lock);
-    if (strcmp(word, "kernel") == 0) {
-        call(line, CALL_LAUNCH);
-        kernel(line);
-    } else if (strcmp(word, "memcpy") == 0) {
-        call(line, CALL_COPY);
-        copy(line);
-    } else if (strcmp(word, "memset") == 0) {
-        call(line, CALL_SET);
-        set(line);
-    } else if (strcmp(word, "alloc") == 0) {
-        call(line, CALL_MALLOC);
-        memory(line, 1);
-    } else if (strcmp(word, "free") == 0) {
-        call(line, CALL_FREE);
-        memory(line, 2);
-    } else if (strcmp(word, "graph") == 0) {
-        call(line, CALL_GRAPH);
-        graph(line);
-    } else if (strcmp(word, "sync") == 0) {
-        wait(line);
-    } else if (strcmp(word, "overhead") == 0) {
-        overhead(line);
-    } else if (strcmp(word, "burst") == 0) {
-        burst(line);
-    } else if (strcmp(word, "many") == 0) {
-        many(line);
-    } else if (strcmp(word, "jump") == 0) {
-        fake.clock_offset += strtoll(script_word(line, 1, word, sizeof word), NULL, 0);
-    } else {
-        fprintf(stderr, "fake CUPTI: what is '%s'?\n", line);
-        abort();
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(word, words[i].word) != 0)
+            continue;
+        pthread_mutex_lock(&fake.lock);
+        words[i].play(line);
+        pthread_mutex_unlock(&fake.lock);
+        return;
     }
-    pthread_mutex_unlock(&fake.lock);
+    fprintf(stderr, "fake CUPTI: what is '%s'?\n", line);
+    abort();
 }

@@ -6,6 +6,7 @@
  *     ! error Subscribe 39            that function fails; "ActivityEnable:49 27": for that kind
  *     ! taken NAME                    another tool has subscribed, and does not share
  *     ! shared NAME                   another one has subscribed by the interface for several
+ *     ! cupti_device device=0 …       as "! device" of the driver: what CUPTI says of it
  *     ! records 3                     a buffer is complete after so many records
  *     ! reverse                       complete buffers are handed over last one first
  *     ! dropped 17                    so many records were dropped
@@ -27,6 +28,7 @@ static int n_settings;
 static enum other other; /* subscriber */
 static char other_name[64];
 static bool is_shared; /* ours: by the newer family */
+static int n_counters; /* of unified memory */
 static int n_strange;  /* calls of who has no subscription, or of the other family */
 
 static void set_up(const char *what, const char *value) {
@@ -133,6 +135,13 @@ EXPORT int cuptiActivityFlushAll(uint32_t flag) {
     return OK;
 }
 
+/* Four counters of each device, which are switched on. */
+EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(const uint32_t (*config)[4], uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        n_counters += config[i][0] == 1 && config[i][1] > 0 && config[i][3] == 1;
+    return OK;
+}
+
 EXPORT int cuptiGetCallbackName(uint32_t domain, uint32_t id, const char **name) {
     (void)domain;
     *name = call_name(id);
@@ -165,9 +174,28 @@ EXPORT int cuptiActivityRegisterCallbacks(void *ask, void *done) {
 
 static int enable(uint32_t kind) {
     int rc = error_of("ActivityEnable", kind);
+    if (kind == JIT && FAKE_VERSION < 18)
+        rc = INVALID_KIND;
+    if (kind == UNIFIED && n_counters == 0)
+        rc = NOT_COMPATIBLE;
     if (rc == OK)
         fake.enabled |= UINT64_C(1) << kind;
     return rc;
+}
+
+static int enable_and_dump(uint32_t kind) {
+    char word[64];
+    int rc = enable(kind);
+    pthread_mutex_lock(&fake.lock);
+    for (int i = 0; rc == OK && kind == DEVICE && i < n_settings; i++)
+        if (strcmp(script_word(settings[i], 1, word, sizeof word), "cupti_device") == 0)
+            tell_device(settings[i]);
+    pthread_mutex_unlock(&fake.lock);
+    return rc;
+}
+
+EXPORT int cuptiActivityEnableAndDump(uint32_t kind) {
+    return is_family(false) ? enable_and_dump(kind) : NOT_COMPATIBLE;
 }
 
 EXPORT int cuptiActivityEnable(uint32_t kind) {
@@ -283,6 +311,10 @@ EXPORT int cuptiActivityRegisterCallbacks_v2(void *subscriber, void *ask, void *
 EXPORT int cuptiActivityEnable_v2(void *subscriber, uint32_t kind, void *config) {
     bool is_right = is_ours(subscriber) && !config && (kind != GRAPH || has_graphs);
     return is_right ? enable(kind) : NOT_COMPATIBLE;
+}
+
+EXPORT int cuptiActivityEnableAndDump_v2(void *subscriber, uint32_t kind, void *config) {
+    return is_ours(subscriber) && !config ? enable_and_dump(kind) : NOT_COMPATIBLE;
 }
 
 EXPORT int cuptiActivityDisable_v2(void *subscriber, uint32_t kind, void *config) {

@@ -24,13 +24,15 @@ Test(gpu_kinds, words_stand_for_kinds) {
     cr_assert(!has(mask, TBP_CUPTI_MEMCPY) && !has(mask, TBP_CUPTI_GRAPH_TRACE));
 }
 
-Test(gpu_kinds, nothing_said_is_all_but_graphs) {
+Test(gpu_kinds, nothing_said_is_all_but_what_costs) {
     uint32_t mask, same;
     cr_assert_eq(tbp_gpu_kinds_parse(NULL, &mask, NULL), TBP_OK);
     cr_assert_eq(tbp_gpu_kinds_parse("", &same, NULL), TBP_OK);
     cr_assert_eq(mask, same);
     cr_assert(has(mask, TBP_CUPTI_MEMORY2) && has(mask, TBP_CUPTI_MEMCPY2));
+    cr_assert(has(mask, TBP_CUPTI_DEVICE) && has(mask, TBP_CUPTI_NAME));
     cr_assert(!has(mask, TBP_CUPTI_GRAPH_TRACE));
+    cr_assert(!has(mask, TBP_CUPTI_JIT) && !has(mask, TBP_CUPTI_UNIFIED_MEMORY));
 }
 
 Test(gpu_kinds, wrong_words_are_named) {
