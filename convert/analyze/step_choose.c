@@ -209,13 +209,18 @@ static int cut_window(struct tbp_given_steps *out, struct window w, const struct
     return TBP_OK;
 }
 
-/* From each begin to the next; the last one to the end of all. */
+/* From each begin to the next; the last one to the end of all. Only begins count: a range that
+ * nobody ended includes all later ones. Of those that begin together the longest is the step. */
 static void close_borders(struct tbp_given_steps *s, uint64_t last_ps) {
     size_t kept = 0;
     for (size_t i = 0; i < s->list.n; i++) {
         struct tbp_given_step x = s->list.at[i];
-        x.end_ps = i + 1 < s->list.n ? s->list.at[i + 1].start_ps : last_ps;
         x.line = NULL;
+        if (kept && s->list.at[kept - 1].start_ps == x.start_ps)
+            continue;
+        if (kept)
+            s->list.at[kept - 1].end_ps = x.start_ps;
+        x.end_ps = last_ps;
         if (x.end_ps > x.start_ps)
             s->list.at[kept++] = x;
     }
@@ -234,9 +239,10 @@ static int choose_named(struct tbp_given_steps *out, const struct tbp_host *h,
     }
     tbp_arena_release(&c.scratch);
     tbp_sort(out->list.at, out->list.n, sizeof *out->list.at, by_start, NULL);
-    drop_nested(out);
     if (s->kind == TBP_STEPS_FROM)
         close_borders(out, window_of(h).last_ps);
+    else
+        drop_nested(out);
     if (s->kind != TBP_STEPS_MARKERS)
         number_steps(out);
     return out->list.n > TBP_MOST_GIVEN_STEPS ? fail_many(s, out->list.n, err) : TBP_OK;

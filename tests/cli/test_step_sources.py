@@ -64,6 +64,18 @@ class StepSources(Case):
         self.assertEqual(self.rows("from=gemm"), [(1, 0, 1000, 300, 1), (2, 1000, 1000, 300, 1),
                                                   (3, 2000, 1000, 300, 1), (4, 3000, 700, 0, 0)])
 
+    def test_only_begins_are_borders(self):
+        """`open` nobody ended, so it includes all later ones; 500 is begun twice, `open 2` inside; steps end where the
+        next one begins, the last with the last event, at 1600."""
+        events = [event("user_annotation", f"open {n}", at, dur) for n, at, dur in (
+            (1, 0, 1600), (7, 500, 900), (2, 500, 100), (3, 900, 200))]
+        path = self.path("open.pt.trace.json")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({"schemaVersion": 1, "traceEvents": events}, f)
+        spans = [(s, start, length) for s, start, length, *_ in self.rows("from=open*", path)]
+        self.assertEqual(spans, [(1, 0, 500), (7, 500, 400), (3, 900, 700)])
+        self.assertEqual([s for s, *_ in self.rows("name=open*", path)], [1])
+
     def test_what_is_not_there(self):
         self.assertEqual(self.rows("name=nothing"), [])
         r = self.expect(0, "steps", self.trace, "--steps", "name=nothing")
