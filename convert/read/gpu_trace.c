@@ -347,6 +347,8 @@ static void choose_steps(struct tbp_gpu_trace *g) {
             continue;
         row->flags = TBP_TRACE_STEP;
         row->link = (uint64_t)(m->has_number ? m->number : next++);
+        if (g->n_device == 0)
+            tbp_trace_show_step(&g->t, row);
     }
 }
 

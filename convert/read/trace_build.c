@@ -35,7 +35,7 @@ void tbp_trace_release(struct tbp_trace *t) {
     tbp_vec_release(&t->plane_stats);
     tbp_vec_release(&t->rows);
     tbp_vec_release(&t->memory);
-    tbp_vec_release(&t->device_steps);
+    tbp_vec_release(&t->shown_steps);
     tbp_vec_release(&t->rank);
     tbp_vec_release(&t->stat_id);
     tbp_vec_release(&t->op_text);

@@ -105,7 +105,7 @@ struct tbp_trace_memory {
     uint32_t allocator;
 };
 
-struct tbp_trace_device_step {
+struct tbp_trace_shown_step { /* one that pages are to show, with or without work in it */
     int64_t start_ns, end_ns;
     uint32_t track;
     bool has_work;
@@ -130,7 +130,7 @@ struct tbp_trace {
     TBP_VEC(struct tbp_trace_plane_stat) plane_stats;
     TBP_VEC(struct tbp_trace_row) rows;
     TBP_VEC(struct tbp_trace_memory) memory;
-    TBP_VEC(struct tbp_trace_device_step) device_steps;
+    TBP_VEC(struct tbp_trace_shown_step) shown_steps;
     struct tbp_idmap op_stats; /* name and type of an op -> text of tbp_trace_op_text */
     struct tbp_wire_out shared, own;
     size_t own_from; /* where the stats of the next event begin */
@@ -171,6 +171,8 @@ uint32_t tbp_trace_line(struct tbp_trace *t, uint32_t plane, struct tbp_str name
  * as long. Steps count only where there is work; where none is known, finish adds an event of a
  * nanosecond at the step's begin. e: track, name, times. */
 void tbp_trace_device_step(struct tbp_trace *t, const struct tbp_trace_event *e);
+/* The same for a row that is a mark on the host, where no device has any work. */
+void tbp_trace_show_step(struct tbp_trace *t, const struct tbp_trace_row *row);
 /* The line of counters: events whose stats are series of numbers. */
 uint32_t tbp_trace_counters(struct tbp_trace *t);
 void tbp_trace_track_name(struct tbp_trace *t, uint32_t track, struct tbp_str name);
@@ -194,7 +196,7 @@ void tbp_trace_find_wall_clock(struct tbp_trace *t);
 void tbp_trace_finish(struct tbp_trace *t);
 
 /* ---- parts of finish, each in a file of its own ---- */
-void tbp_trace_anchor(struct tbp_trace *t);  /* trace_steps.c: steps of devices without work */
+void tbp_trace_anchor(struct tbp_trace *t);  /* trace_steps.c: steps without work */
 void tbp_trace_arrange(struct tbp_trace *t); /* trace_order.c: window, order, begin and end */
 void tbp_trace_link(struct tbp_trace *t);    /* trace_link.c: ops, steps, memory */
 void tbp_trace_emit(struct tbp_trace *t);    /* trace_emit.c: planes, lines, columns */

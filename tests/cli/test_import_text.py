@@ -289,7 +289,10 @@ class RocProf(Import):
         self.events_of(path, 3, want["v2_results_0.csv"]["rows"], short_row=len(want["v2_results_0.csv"]["rejected"]))
         self.assertEqual(sorted(ns for _, ns, _ in kernels(path).values()), [500, 1250])
         path = shared("cases", case, "v3_marker_api_trace.csv")
-        self.events_of(path, 3, 3, unfinished=1)
+        self.events_of(path, 5, 5, unfinished=1)  # nothing was done in either step: each gets an event that says so
+        listed, shown = self.expect(0, "steps", path, "--json"), self.expect(0, "info", path, "--json")
+        self.assertEqual([s["step"] for s in json.loads(listed.stdout)["steps"]], [0, 1])
+        self.assertEqual(json.loads(shown.stdout)["runs"][0]["hosts"][0]["steps"], 2)
         at = {e[2]: e[4] for e in events(path) if e[0] == "/host:CPU"}
         self.assertEqual(at["step 0 0"], want["v3_marker_api_trace.csv"]["step 0"])
 
