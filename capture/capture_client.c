@@ -148,7 +148,12 @@ static void judge_xspace(struct trace *t, struct tbp_capture_host *host, const s
         set(host, TBP_CAPTURE_IDLE,
             "reachable, but nothing happened that could be recorded in this time");
     } else if (store(t, host, TBP_STR(TBP_RUNDIR_XPLANE), a->xspace)) {
-        set(host, TBP_CAPTURE_SAVED, "saved");
+        bool is_apart = host->attempts > 1 && t->n_calls > 1;
+        set(host, TBP_CAPTURE_SAVED,
+            is_apart
+                ? tbp_arena_printf(t->arena, "saved at attempt %u, so of a later time than others",
+                                   host->attempts)
+                : "saved");
     } else {
         set(host, TBP_CAPTURE_REFUSED, host->text); /* our own disk */
         host->status = TBP_GRPC_INTERNAL;
@@ -283,6 +288,14 @@ static int name_run(struct trace *t, struct tbp_error *err) {
     return TBP_OK;
 }
 
+/* A time to begin is asked for where it matters: later, or by several hosts at once. One host
+ * begins when it can, and its profile need not say that this was later than now. */
+static int64_t start_to_ask_for_ns(const struct trace *t) {
+    const struct tbp_capture_plan *p = t->plan;
+    bool matters = p->delay_ms > 0 || (p->n_workers ? p->n_workers : p->targets.n) > 1;
+    return matters ? t->out->start_realtime_ns : 0;
+}
+
 static void make_calls(struct trace *t) {
     const struct tbp_capture_plan *p = t->plan;
     int64_t wait_ns = (int64_t)p->duration_ms * 2000000;
@@ -300,7 +313,7 @@ static void make_calls(struct trace *t) {
             .path = p->n_workers ? "/tensorflow.ProfileAnalysis/NewSession"
                                  : "/tensorflow.ProfilerService/Profile",
             .request = tbp_client_request(p, t->arena, t->root, t->out->run, &p->targets.at[i],
-                                          t->out->start_realtime_ns),
+                                          start_to_ask_for_ns(t)),
             .deadline_ns = deadline_ns,
             .token = p->token,
         };

@@ -12,7 +12,10 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { REST_NS = 1000000000 }; /* from the end of one capture to the start of the next */
+enum {
+    REST_NS = 1000000000, /* from the end of one capture to the start of the next */
+    LATE_NS = 100000000   /* a start that comes later is told */
+};
 
 struct tbp_capture_worker {
     struct tbp_arena arena; /* holds this struct */
@@ -114,6 +117,18 @@ static void stop_session(struct tbp_capture_worker *w) {
         w->ops->stop(0);
 }
 
+bool tbp_capture_late_text(char *to, size_t size, int64_t begin_ns, int64_t rested_ns,
+                           int64_t started_ns) {
+    int64_t late_ns = started_ns - begin_ns;
+    if (late_ns <= LATE_NS)
+        return false;
+    snprintf(
+        to, size, "recording began %.3f s later than it was asked for: %s", (double)late_ns / 1e9,
+        rested_ns - begin_ns > late_ns / 2 ? "captures of a process are at least a second apart"
+                                           : "the process was slow to start it");
+    return true;
+}
+
 /* Starts when it is time, waits, stops recording. False: there is nothing to collect. */
 static bool record(struct tbp_capture_worker *w, struct tbp_capture_job *job) {
     int64_t begin_ns = tbp_monotonic_ns();
@@ -124,12 +139,10 @@ static bool record(struct tbp_capture_worker *w, struct tbp_capture_job *job) {
     if (is_unwanted(w, job) || !start_session(w, job))
         return false;
     int64_t started_ns = tbp_monotonic_ns();
-    if (job->request.start_realtime_ns && started_ns - begin_ns > 100000000) {
-        char late[96];
-        snprintf(late, sizeof late, "recording began %.3f s later than it was asked for",
-                 (double)(started_ns - begin_ns) / 1e9);
+    char late[160];
+    if (job->request.start_realtime_ns &&
+        tbp_capture_late_text(late, sizeof late, begin_ns, w->rested_ns, started_ns))
         w->ops->warn(late);
-    }
     wait_until(w, job, started_ns + (int64_t)job->request.duration_ms * 1000000);
     stop_python(w);
     if (w->ops->generation() == w->generation)

@@ -71,6 +71,11 @@ bool tbp_capture_job_queue(struct tbp_capture_worker *w, struct tbp_capture_job 
 struct tbp_capture_job *tbp_capture_job_take(struct tbp_capture_worker *w);
 void tbp_capture_job_release(struct tbp_capture_worker *w, struct tbp_capture_job *job);
 
+/* Whether a capture that was to begin at begin_ns and began at started_ns is late, and why: before
+ * rested_ns it was too early for another one. Times are monotonic. */
+bool tbp_capture_late_text(char *to, size_t size, int64_t begin_ns, int64_t rested_ns,
+                           int64_t started_ns);
+
 void tbp_capture_cancel(struct tbp_capture_worker *w, uint64_t call_id);
 /* Ends captures of this run; false: there is none (yet). */
 bool tbp_capture_terminate(struct tbp_capture_worker *w, const char *session_id);

@@ -70,6 +70,16 @@ class Moods(Case):
         self.assertEqual((out["saved"], out["run"]), (2, "both"))
         self.assertEqual(len([f for f in self.files() if f.startswith("plugins/profile/both/")]), 2)
 
+    def test_one_host_begins_when_it_can(self):
+        """It rests between captures. Nobody asked for a time, so that no profile says that it began too late."""
+        with open(os.path.join(self.tmp, "warnings"), "w+", encoding="utf-8") as warnings:
+            server = Server(warnings=warnings)
+            self.addCleanup(server.stop)
+            for _ in range(2):
+                self.assertEqual(self.ask(f"127.0.0.1:{server.port}", duration=1)["saved"], 1)
+            warnings.seek(0)
+            self.assertEqual(warnings.read(), "")
+
     def test_says_who_is_away_idle_or_in_trouble(self):
         nobody = socket.socket()  # has the port, and does not listen
         self.addCleanup(nobody.close)

@@ -27,8 +27,9 @@ PATIENCE_S = 120
 
 
 class Server:
-    def __init__(self, *options, port=0):
-        self.p = subprocess.Popen([STAND_IN, str(port), *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, *options, port=0, warnings=None):
+        self.p = subprocess.Popen([STAND_IN, str(port), *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=warnings)
         line = self.p.stdout.readline()
         if not line:
             raise RuntimeError("the server did not start")
