@@ -275,7 +275,7 @@ static int name_run(struct trace *t, struct tbp_error *err) {
     char name[TBP_RUNDIR_TIME_NAME];
     const char *run = t->plan->session_id;
     if (run && !tbp_capture_is_name(tbp_str_c(run)))
-        return tbp_fail(err, TBP_E_USAGE, "the name '%s' of the run is not one visible name", run);
+        return tbp_fail(err, TBP_E_USAGE, "'%s' is no name of a run: " TBP_CAPTURE_NAME_RULE, run);
     if (!run) {
         tbp_rundir_time_name(name, (time_t)(tbp_realtime_ns() / 1000000000));
         run = tbp_arena_printf(t->arena, "%s", name);

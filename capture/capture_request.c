@@ -65,9 +65,7 @@ static bool read_name(struct reading *r, const char **out, const char *text, con
     if (!*text || tbp_capture_is_name(tbp_str_c(text)))
         return true;
     tbp_grpc_reply_fail(r->refusal, TBP_GRPC_INVALID_ARGUMENT,
-                        "%s must be one visible name of a file: 1 to %d bytes without '/', '\\', "
-                        "control characters or a leading dot",
-                        field, TBP_CAPTURE_NAME_MAX);
+                        "%s must be one visible name of a file: " TBP_CAPTURE_NAME_RULE, field);
     return false;
 }
 

@@ -11,6 +11,8 @@
 #include "capture/session_ops.h"
 #include "schemas/profiler_service.pb-c.h"
 
+#define TBP_CAPTURE_NAME_RULE                                                                      \
+    "1 to 128 bytes of UTF-8, without '/', '\\', control characters and a leading '.'"
 enum { TBP_CAPTURE_NAME_MAX = 128, TBP_CAPTURE_MAX_DELAY_S = 3600 };
 
 struct tbp_capture_policy {

@@ -186,7 +186,8 @@ int tbp_session_set_up(struct tbp_session *s, const char *logdir, const tbprof_o
     if (rc == TBP_OK && s->is_saved)
         rc = check_logdir(s, err);
     if (rc == TBP_OK && *s->session_id && !tbp_rundir_is_run_name(tbp_str_c(s->session_id)))
-        rc = tbp_fail(err, TBP_E_OPTION, "session_id '%s' cannot be the name of a run",
+        rc = tbp_fail(err, TBP_E_OPTION,
+                      "session_id '%s' is no name of a run: names have " TBP_RUNDIR_NAME_RULE,
                       s->session_id);
     if (rc != TBP_OK)
         return rc;

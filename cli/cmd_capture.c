@@ -4,6 +4,7 @@
  * to the servers of tbprof, TensorFlow and JAX.
  */
 #include "capture/capture_client.h"
+#include "capture/capture_request.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/token_file.h"
@@ -15,7 +16,7 @@
 struct capture_values {
     struct tbp_common common;
     const char *service_addr, *logdir, *worker_list, *run, *host, *token_file;
-    const char *host_level, *device_level;
+    struct tbp_given host_level, device_level;
     uint32_t duration_ms, delay_ms, attempts, python_level;
 };
 
@@ -25,21 +26,25 @@ static const struct tbp_opt capture_options[] = {
      "the servers; also [IPv6]:port and unix:/path", NULL},
     {"logdir", 0, TBP_OPT_TEXT, AT(logdir), "DIR",
      "where the run goes: DIR/plugins/profile/RUN; default: ./logdir", NULL},
-    {"duration_ms", 0, TBP_OPT_NUMBER, AT(duration_ms), "N", "how long to record; default: 1000",
+    {"duration_ms", 0, TBP_OPT_NUMBER, AT(duration_ms), "N>0", "how long to record; default: 1000",
      NULL},
     {"delay_ms", 0, TBP_OPT_NUMBER, AT(delay_ms), "N",
      "begin so much later, on all hosts at the same time", NULL},
-    {"num_tracing_attempts", 0, TBP_OPT_NUMBER, AT(attempts), "N",
+    {"num_tracing_attempts", 0, TBP_OPT_NUMBER, AT(attempts), "N>0",
      "tries for each host that is busy, idle or away; default: 3", NULL},
     {"worker_list", 0, TBP_OPT_TEXT, AT(worker_list), "HOST:PORT,...",
      "have the first server ask these and write all files on its own disk", NULL},
-    {"session_id", 0, TBP_OPT_TEXT, AT(run), "NAME", "name of the run; default: the local time",
-     NULL},
+    {"session_id", 0, TBP_OPT_TEXT, AT(run), "NAME",
+     "name of the run (" TBP_CAPTURE_NAME_RULE "); default: the local time", NULL},
     {"override_hostname", 0, TBP_OPT_TEXT, AT(host), "NAME",
      "what the profiles say as their host name", NULL},
-    {"host_tracer_level", 0, TBP_OPT_TEXT, AT(host_level), "N", "0 to 3; default: 2", NULL},
-    {"device_tracer_level", 0, TBP_OPT_TEXT, AT(device_level), "N", "0 or 1; default: 1", NULL},
-    {"python_tracer_level", 0, TBP_OPT_NUMBER, AT(python_level), "N", "0 or 1", NULL},
+    {"host_tracer_level", 0, TBP_OPT_GIVEN, AT(host_level), "0..9",
+     "what a host records: 0 nothing, 1 the user's scopes, 2 frameworks', 3 verbose; default: 2",
+     NULL},
+    {"device_tracer_level", 0, TBP_OPT_GIVEN, AT(device_level), "0..9", "0: no devices; default: 1",
+     NULL},
+    {"python_tracer_level", 0, TBP_OPT_NUMBER, AT(python_level), "0..2", "1: Python calls, too",
+     NULL},
     {"token-file", 0, TBP_OPT_TEXT, AT(token_file), "FILE",
      "holds the token that the servers want; default: $TBPROF_SERVER_TOKEN", NULL},
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
@@ -127,15 +132,6 @@ static int tell_json(struct capture *c, struct tbp_error *err) {
 
 /* ---- the plan ---- */
 
-static int level(const char *text, unsigned otherwise, unsigned *to, const char *name,
-                 struct tbp_error *err) {
-    uint64_t n = otherwise;
-    if (text && (!tbp_str_to_u64(tbp_str_c(text), &n) || n > 9))
-        return tbp_fail(err, TBP_E_OPTION, "--%s must be a small number, not '%s'", name, text);
-    *to = (unsigned)n;
-    return TBP_OK;
-}
-
 static int read_workers(struct capture *c, struct tbp_error *err) {
     struct tbp_targets workers;
     if (!c->v->worker_list)
@@ -162,16 +158,14 @@ static int make_plan(struct capture *c, struct tbp_error *err) {
         .duration_ms = v->duration_ms ? v->duration_ms : 1000,
         .delay_ms = v->delay_ms,
         .attempts = v->attempts ? v->attempts : 3,
+        .host_level = v->host_level.is_given ? v->host_level.n : 2,
+        .device_level = v->device_level.is_given ? v->device_level.n : 1,
         .python_level = v->python_level,
         .override_hostname = v->host,
         .told = told,
         .ctx = c,
     };
-    int status = level(v->host_level, 2, &p->host_level, "host_tracer_level", err);
-    if (!status)
-        status = level(v->device_level, 1, &p->device_level, "device_tracer_level", err);
-    if (!status)
-        status = tbp_targets_parse(&p->targets, c->cli->arena, tbp_str_c(v->service_addr), err);
+    int status = tbp_targets_parse(&p->targets, c->cli->arena, tbp_str_c(v->service_addr), err);
     if (!status)
         status = read_workers(c, err);
     return status ? status : tbp_token_read(c->cli, v->token_file, &p->token, err);

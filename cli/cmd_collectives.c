@@ -24,11 +24,9 @@ static const char *const collectives_examples[] = {
 static int run_collectives(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                            struct tbp_error *err) {
     const struct tbp_report_values *v = values;
-    struct tbp_report_request request = {0};
+    struct tbp_report_request request = {.limit = tbp_report_limit(v)};
     (void)n_args;
-    int status = tbp_report_limit(&request.limit, v, err);
-    return status ? status
-                  : tbp_run_report(cli, &tbp_report_collectives, v, args[0], &request, err);
+    return tbp_run_report(cli, &tbp_report_collectives, v, args[0], &request, err);
 }
 
 const struct tbp_command tbp_command_collectives = {

@@ -33,8 +33,12 @@ static const struct tbp_opt convert_options[] = {
     {"output", 'o', TBP_OPT_TEXT, AT(output), "DIR",
      "log directory to write to; default: in place for run folders, else ./logdir", NULL},
     {"run", 0, TBP_OPT_TEXT, AT(run), "NAME",
-     "name of the run to write; several files become its hosts", NULL},
-    {"host", 0, TBP_OPT_TEXT, AT(host), "NAME", "name of the host of a single file", NULL},
+     "name of the run to write (" TBP_RUNDIR_NAME_RULE "); several files become its hosts", NULL},
+    {"host", 0, TBP_OPT_TEXT, AT(host), "NAME",
+     "name of the host of a single file; as that of a run, but leave room for "
+     "'.overview_page.json' "
+     "and the like",
+     NULL},
     {"tools", 0, TBP_OPT_LIST, AT(tools), "LIST",
      "which pages to write, separated by commas; default: all", NULL},
     {"for", 0, TBP_OPT_CHOICE, AT(for_whom), NULL,
@@ -49,8 +53,7 @@ static const struct tbp_opt convert_options[] = {
     TBP_STEPS_OPTION(AT(steps)),
     {"from", 0, TBP_OPT_TEXT, AT(from), "FORMAT", "format of the input instead of detecting it",
      NULL},
-    {"jobs", 'j', TBP_OPT_THREADS, AT(jobs), "N", "threads, at most 256; 0: one per processor",
-     NULL},
+    TBP_JOBS_OPTION(AT(jobs)),
     {"strict", 0, TBP_OPT_FLAG, AT(strict), NULL, "exit code 1 if anything of the input was lost",
      NULL},
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
@@ -170,25 +173,21 @@ static int check_run(const struct convert *c, const char *name, struct tbp_error
     return check_length("run", name, c->v->for_whom == FOR_NEWEST ? 0 : strlen("_pages"), err);
 }
 
-/* What is typed has something to see, and nothing that breaks lines. */
-static bool is_typed_name(const char *name) {
-    bool is_seen = false;
-    for (const char *p = name; *p; p++) {
-        if ((unsigned char)*p < ' ' || *p == 0x7f)
-            return false;
-        is_seen |= *p != ' ';
-    }
-    return is_seen && is_name(name);
+static int check_typed(const char *option, const char *name, struct tbp_error *err) {
+    if (!name || tbp_rundir_is_typed_name(tbp_str_c(name)))
+        return TBP_OK;
+    return tbp_fail(err, TBP_E_OPTION, "'%s' is no name for '%s': names have " TBP_RUNDIR_NAME_RULE,
+                    name, option);
 }
 
 static int check_given(const struct convert *c, struct tbp_error *err) {
     const struct convert_values *v = c->v;
-    if (v->run && !is_typed_name(v->run))
-        return tbp_fail(err, TBP_E_OPTION, "'%s' is no name for 'run'", v->run);
-    if (v->host && !is_typed_name(v->host))
-        return tbp_fail(err, TBP_E_OPTION, "'%s' is no name for 'host'", v->host);
     int status = v->run ? check_run(c, v->run, err) : TBP_OK;
-    return status || !v->host ? status : check_host(v->host, err);
+    if (!status)
+        status = check_typed("run", v->run, err);
+    if (!status && v->host)
+        status = check_host(v->host, err);
+    return status ? status : check_typed("host", v->host, err);
 }
 
 /* Names taken from files and folders obey the rules of --run and --host: they become paths too. */

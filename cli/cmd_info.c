@@ -27,8 +27,7 @@ static const struct tbp_opt info_options[] = {
     {"from", 0, TBP_OPT_TEXT, AT(from), "FORMAT", "format of the input instead of detecting it",
      NULL},
     TBP_STEPS_OPTION(AT(steps)),
-    {"jobs", 'j', TBP_OPT_THREADS, AT(jobs), "N", "threads, at most 256; 0: one per processor",
-     NULL},
+    TBP_JOBS_OPTION(AT(jobs)),
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
 };
 #undef AT

@@ -16,9 +16,9 @@ struct monitor_values {
 #define AT(member) offsetof(struct monitor_values, member)
 static const struct tbp_opt monitor_options[] = {
     {"service_addr", 0, TBP_OPT_TEXT, AT(service_addr), "HOST:PORT", "the server", NULL},
-    {"duration_ms", 0, TBP_OPT_NUMBER, AT(duration_ms), "N", "how long to look; default: 1000",
+    {"duration_ms", 0, TBP_OPT_NUMBER, AT(duration_ms), "N>0", "how long to look; default: 1000",
      NULL},
-    {"level", 0, TBP_OPT_NUMBER, AT(level), "N", "1, or 2 for more; default: 1", NULL},
+    {"level", 0, TBP_OPT_NUMBER, AT(level), "1..2", "2: more; default: 1", NULL},
     {"token-file", 0, TBP_OPT_TEXT, AT(token_file), "FILE",
      "holds the token that the server wants; default: $TBPROF_SERVER_TOKEN", NULL},
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},

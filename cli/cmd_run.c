@@ -36,7 +36,8 @@ struct run_values {
 static const struct tbp_opt run_options[] = {
     {"logdir", 'o', TBP_OPT_TEXT, AT(logdir), "DIR", "where the run is written; default: logdir",
      NULL},
-    {"run", 0, TBP_OPT_TEXT, AT(run), "NAME", "name of the run; default: the time", NULL},
+    {"run", 0, TBP_OPT_TEXT, AT(run), "NAME",
+     "name of the run (" TBP_RUNDIR_NAME_RULE "); default: the time", NULL},
     {"set", 's', TBP_OPT_LIST, AT(options), "KEY=VALUE",
      "an option of the recording (host_tracer_level, max_host_bytes, full_policy …); may be "
      "repeated",
@@ -134,8 +135,9 @@ static int set_environment(struct run *r, struct tbp_error *err) {
     if (*logdir != '/' && !getcwd(here, sizeof here))
         return tbp_fail_errno(err, TBP_E_IO, "finding the current folder failed");
     tbp_rundir_time_name(name, time(NULL));
-    if (v->run && !tbp_rundir_is_run_name(tbp_str_c(v->run)))
-        return tbp_fail(err, TBP_E_USAGE, "'%s' cannot be the name of a run", v->run);
+    if (v->run && !tbp_rundir_is_typed_name(tbp_str_c(v->run)))
+        return tbp_fail(err, TBP_E_OPTION,
+                        "'%s' is no name for 'run': names have " TBP_RUNDIR_NAME_RULE, v->run);
     if (*logdir != '/')
         logdir = tbp_arena_printf(arena, "%s/%s", here, logdir);
     int status = set("TBPROF_LOGDIR", logdir, err);

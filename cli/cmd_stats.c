@@ -49,11 +49,10 @@ static int run_stats(struct tbp_cli *cli, const void *values, char **args, size_
     struct tbp_report_request request = {.sort_by = v->sort_by,
                                          .group_by = v->group_by,
                                          .depth = v->stack_depth ? v->stack_depth : DEFAULT_DEPTH,
+                                         .limit = tbp_report_limit(&v->base),
                                          .is_ascending = v->ascending};
     (void)n_args;
-    int status = tbp_report_limit(&request.limit, &v->base, err);
-    return status ? status
-                  : tbp_run_report(cli, &tbp_report_stats, &v->base, args[0], &request, err);
+    return tbp_run_report(cli, &tbp_report_stats, &v->base, args[0], &request, err);
 }
 
 const struct tbp_command tbp_command_stats = {

@@ -35,11 +35,10 @@ static const char *const steps_examples[] = {
 static int run_steps(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                      struct tbp_error *err) {
     const struct steps_values *v = values;
-    struct tbp_report_request request = {.fp_point = v->fp_point, .bp_point = v->bp_point};
+    struct tbp_report_request request = {
+        .fp_point = v->fp_point, .bp_point = v->bp_point, .limit = tbp_report_limit(&v->base)};
     (void)n_args;
-    int status = tbp_report_limit(&request.limit, &v->base, err);
-    return status ? status
-                  : tbp_run_report(cli, &tbp_report_steps, &v->base, args[0], &request, err);
+    return tbp_run_report(cli, &tbp_report_steps, &v->base, args[0], &request, err);
 }
 
 const struct tbp_command tbp_command_steps = {

@@ -38,8 +38,7 @@ static const struct tbp_opt tool_options[] = {
      "a query parameter of the page, as start_time_ms of trace_viewer@; may be repeated", NULL},
     {"from", 0, TBP_OPT_TEXT, AT(from), "FORMAT", "format of the input instead of detecting it",
      NULL},
-    {"jobs", 'j', TBP_OPT_THREADS, AT(jobs), "N", "threads, at most 256; 0: one per processor",
-     NULL},
+    TBP_JOBS_OPTION(AT(jobs)),
     {"strict", 0, TBP_OPT_FLAG, AT(strict), NULL, "exit code 1 if anything of the input was lost",
      NULL},
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
@@ -56,13 +55,21 @@ static const char *const tool_examples[] = {
     NULL,
 };
 
+static int check_value(const struct tbp_tool_param *p, const char *value, struct tbp_error *err) {
+    if (tbp_tool_param_takes(p, value))
+        return TBP_OK;
+    return tbp_fail(err, TBP_E_OPTION, "'%s' takes %s, not '%s'", p->key,
+                    p->kind == TBP_PARAM_SWITCH ? "true or false" : "a number of 0 or more", value);
+}
+
 /* The plugin's pages send what they like; here a key that the tool does not know is a mistake. */
-static int check_param(const struct tbp_tool *tool, const char *key, struct tbp_error *err) {
+static int check_param(const struct tbp_tool *tool, const char *key, const char *value,
+                       struct tbp_error *err) {
     struct tbp_nearest nearest;
     tbp_nearest_init(&nearest, key);
     for (const struct tbp_tool_param *p = tool->params; p && p->key; p++) {
         if (strcmp(p->key, key) == 0)
-            return TBP_OK;
+            return check_value(p, value, err);
         tbp_nearest_try(&nearest, p->key);
     }
     if (!tool->params)
@@ -84,7 +91,7 @@ static int split_params(struct tbp_request *r, const struct tbp_tool *tool,
             return tbp_fail(err, TBP_E_OPTION, "'param' takes KEY=VALUE, not '%s'", params->at[i]);
         const char *key =
             tbp_arena_printf(arena, "%.*s", (int)(equals - params->at[i]), params->at[i]);
-        int status = check_param(tool, key, err);
+        int status = check_param(tool, key, equals + 1, err);
         if (status)
             return status;
         if (tbp_request_option(r, key, NULL))

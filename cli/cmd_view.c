@@ -35,7 +35,8 @@ static const struct tbp_opt view_options[] = {
      NULL},
     {"python", 0, TBP_OPT_TEXT, AT(python), "PROGRAM",
      "the Python that runs TensorBoard; default: the 'tensorboard' on PATH, else python3", NULL},
-    {"port", 0, TBP_OPT_NUMBER, AT(port), "N", "port of 127.0.0.1; default: a free one", NULL},
+    {"port", 0, TBP_OPT_NUMBER, AT(port), "0..65535", "port of 127.0.0.1; default: a free one",
+     NULL},
     {"keep", 0, TBP_OPT_FLAG, AT(keep), NULL, "keep the temporary log directory", NULL},
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
 };
@@ -308,8 +309,6 @@ static int run_view(struct tbp_cli *cli, const void *values, char **args, size_t
                     struct tbp_error *err) {
     struct view w = {.cli = cli, .v = values, .parent = getppid()};
     sigset_t old;
-    if (w.v->port > UINT16_MAX)
-        return tbp_fail(err, TBP_E_OPTION, "'%u' is no port", (unsigned)w.v->port);
     int status = tbp_check_format(w.v->from, err);
     if (!status)
         status = check_installed(&w, err);

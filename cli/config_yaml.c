@@ -97,7 +97,7 @@ static int fail_shape(const struct config *f, const struct tbp_opt *o, const yam
                       struct tbp_error *err) {
     static const char *const wanted[] = {
         [TBP_OPT_FLAG] = "true or false",       [TBP_OPT_TEXT] = "a text",
-        [TBP_OPT_NUMBER] = "a whole number",    [TBP_OPT_THREADS] = "a whole number",
+        [TBP_OPT_NUMBER] = "a whole number",    [TBP_OPT_GIVEN] = "a whole number",
         [TBP_OPT_CHOICE] = "one of its values", [TBP_OPT_LIST] = "a text or a list of texts"};
     return tbp_fail(err, TBP_E_OPTION, "%s:%zu: '%s' takes %s, not %s", f->name,
                     n->start_mark.line + 1, o->name, wanted[o->kind], shape_of(n));
@@ -262,7 +262,8 @@ static int check_end(yaml_parser_t *parser, const char *name, struct tbp_error *
 }
 
 int tbp_config_parse(struct tbp_str text, const char *name, const struct tbp_command *c,
-                     struct tbp_arena *arena, uint64_t given, void *values, struct tbp_error *err) {
+                     struct tbp_arena *arena, uint64_t *given, void *values,
+                     struct tbp_error *err) {
     yaml_parser_t parser;
     yaml_document_t doc;
     size_t deep = tbp_yaml_line_too_deep(text);
@@ -278,8 +279,9 @@ int tbp_config_parse(struct tbp_str text, const char *name, const struct tbp_com
             tbp_fail(err, TBP_E_OPTION, "%s:%zu: no YAML: %s", name, parser.problem_mark.line + 1,
                      parser.problem ? parser.problem : "unreadable");
     } else {
-        struct config f = {&doc, name, c, arena, given, values};
+        struct config f = {&doc, name, c, arena, *given, values};
         status = read_document(&f, err);
+        *given = f.given;
         yaml_document_delete(&doc);
         if (!status)
             status = check_end(&parser, name, err);
@@ -289,7 +291,7 @@ int tbp_config_parse(struct tbp_str text, const char *name, const struct tbp_com
 }
 
 int tbp_config_load(const char *path, const struct tbp_command *c, struct tbp_arena *arena,
-                    uint64_t given, void *values, struct tbp_error *err) {
+                    uint64_t *given, void *values, struct tbp_error *err) {
     enum { MOST_BYTES = 1 << 20 };
     struct tbp_input in;
     struct tbp_file_stamp stamp; /* refuses what is no file: a device might never end */
@@ -303,5 +305,14 @@ int tbp_config_load(const char *path, const struct tbp_command *c, struct tbp_ar
     struct tbp_str text = {(const char *)in.data, in.size};
     status = tbp_config_parse(text, path, c, arena, given, values, err);
     tbp_input_release(&in);
+    return status;
+}
+
+int tbp_config_load_all(const struct tbp_opt_list *paths, const struct tbp_command *c,
+                        struct tbp_arena *arena, uint64_t given, void *values,
+                        struct tbp_error *err) {
+    int status = TBP_OK;
+    for (size_t i = paths->n; i-- > 0 && !status;)
+        status = tbp_config_load(paths->at[i], c, arena, &given, values, err);
     return status;
 }

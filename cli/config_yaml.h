@@ -19,11 +19,16 @@
 
 #include "cli/options.h"
 
+/* The bits of what the file gives are added to `given`. */
 int tbp_config_load(const char *path, const struct tbp_command *c, struct tbp_arena *arena,
-                    uint64_t given, void *values, struct tbp_error *err);
+                    uint64_t *given, void *values, struct tbp_error *err);
+/* Several files: what a later one says wins. */
+int tbp_config_load_all(const struct tbp_opt_list *paths, const struct tbp_command *c,
+                        struct tbp_arena *arena, uint64_t given, void *values,
+                        struct tbp_error *err);
 
 /* The same from text; name is for messages. */
 int tbp_config_parse(struct tbp_str text, const char *name, const struct tbp_command *c,
-                     struct tbp_arena *arena, uint64_t given, void *values, struct tbp_error *err);
+                     struct tbp_arena *arena, uint64_t *given, void *values, struct tbp_error *err);
 
 #endif

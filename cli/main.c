@@ -28,8 +28,8 @@ static int run_command(const struct tbp_command *c, struct tbp_cli *cli, int arg
     struct tbp_common *common = values;
     cli->common = common;
     int status = tbp_options_parse(c, cli->arena, values, argc, argv, &parsed, err);
-    if (!status && common->config && !common->help)
-        status = tbp_config_load(common->config, c, cli->arena, parsed.given, values, err);
+    if (!status && !common->help)
+        status = tbp_config_load_all(&common->configs, c, cli->arena, parsed.given, values, err);
     cli->color_out = wants_color(common->color, STDOUT_FILENO);
     cli->color_err = wants_color(common->color, STDERR_FILENO);
     if (status)

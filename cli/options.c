@@ -5,10 +5,11 @@
  */
 #include "cli/options.h"
 
-#include "base/pool.h"
 #include "base/str.h"
 
 #include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_OPTIONS = 48, LONG_ONLY = 256, MAX_WORD = 64 };
@@ -17,9 +18,9 @@ static const char *const when_choices[] = {"auto", "always", "never", NULL};
 
 #define COMMON(member) offsetof(struct tbp_common, member)
 const struct tbp_opt tbp_common_options[] = {
-    {"config", 0, TBP_OPT_TEXT, COMMON(config), "FILE",
-     "read options from a YAML file; those of the "
-     "command line win",
+    {"config", 0, TBP_OPT_LIST, COMMON(configs), "FILE",
+     "read options from a YAML file; those of the command line win. May be repeated: what a later "
+     "file says wins",
      NULL},
     {"json", 0, TBP_OPT_FLAG, COMMON(json), NULL, "answer as JSON on standard output", NULL},
     {"quiet", 'q', TBP_OPT_FLAG, COMMON(quiet), NULL, "say nothing but errors and warnings", NULL},
@@ -124,6 +125,36 @@ static void list_add(struct tbp_opt_list *l, struct tbp_arena *arena, const char
     l->at[l->n++] = text;
 }
 
+/* The least and the most that a number may be, from what its value is called in the table. */
+static void range_of(const struct tbp_opt *o, uint32_t *least, uint32_t *most) {
+    const char *dots = strstr(o->arg, "..");
+    *least = strcmp(o->arg, "N>0") == 0;
+    *most = UINT32_MAX;
+    if (dots) {
+        *least = (uint32_t)strtoul(o->arg, NULL, 10);
+        *most = (uint32_t)strtoul(dots + 2, NULL, 10);
+    }
+}
+
+static int set_number(const struct tbp_opt *o, uint32_t *value, const char *text,
+                      struct tbp_error *err) {
+    uint64_t number;
+    uint32_t least, most;
+    range_of(o, &least, &most);
+    if (!tbp_str_to_u64(tbp_str_c(text), &number) || number < least || number > most)
+        return tbp_fail(err, TBP_E_OPTION,
+                        "'%s' takes a whole number from %" PRIu32 " to %" PRIu32 ", not '%s'",
+                        o->name, least, most, text);
+    *value = (uint32_t)number;
+    return TBP_OK;
+}
+
+static int set_given(const struct tbp_opt *o, struct tbp_given *given, const char *text,
+                     struct tbp_error *err) {
+    given->is_given = true;
+    return set_number(o, &given->n, text, err);
+}
+
 int tbp_option_set(const struct tbp_opt *o, struct tbp_arena *arena, void *values, const char *text,
                    struct tbp_error *err) {
     void *place = (char *)values + o->offset;
@@ -136,23 +167,14 @@ int tbp_option_set(const struct tbp_opt *o, struct tbp_arena *arena, void *value
     }
     if (!text)
         return tbp_fail(err, TBP_E_OPTION, "'%s' needs a value", o->name);
-    uint64_t number;
     switch (o->kind) {
     case TBP_OPT_TEXT:
         *(const char **)place = text;
         return TBP_OK;
     case TBP_OPT_NUMBER:
-        if (!tbp_str_to_u64(tbp_str_c(text), &number) || number > UINT32_MAX)
-            return tbp_fail(err, TBP_E_OPTION, "'%s' takes a whole number, not '%s'", o->name,
-                            text);
-        *(uint32_t *)place = (uint32_t)number;
-        return TBP_OK;
-    case TBP_OPT_THREADS:
-        if (!tbp_str_to_u64(tbp_str_c(text), &number) || number > TBP_POOL_MOST_THREADS)
-            return tbp_fail(err, TBP_E_OPTION, "'%s' takes a whole number from 0 to %d, not '%s'",
-                            o->name, TBP_POOL_MOST_THREADS, text);
-        *(uint32_t *)place = (uint32_t)number;
-        return TBP_OK;
+        return set_number(o, place, text, err);
+    case TBP_OPT_GIVEN:
+        return set_given(o, place, text, err);
     case TBP_OPT_CHOICE:
         return set_choice(o, place, text, err);
     default:

@@ -16,12 +16,17 @@
 #include "base/status.h"
 
 enum tbp_opt_kind {
-    TBP_OPT_FLAG,    /* bool */
-    TBP_OPT_TEXT,    /* const char *, NULL if not given */
-    TBP_OPT_NUMBER,  /* uint32_t */
-    TBP_OPT_THREADS, /* uint32_t, at most TBP_POOL_MOST_THREADS */
-    TBP_OPT_CHOICE,  /* unsigned: index into choices; the first one is the default */
-    TBP_OPT_LIST,    /* struct tbp_opt_list: may be given several times */
+    TBP_OPT_FLAG,   /* bool */
+    TBP_OPT_TEXT,   /* const char *, NULL if not given */
+    TBP_OPT_NUMBER, /* uint32_t */
+    TBP_OPT_GIVEN,  /* struct tbp_given: a number whose absence is told from 0 */
+    TBP_OPT_CHOICE, /* unsigned: index into choices; the first one is the default */
+    TBP_OPT_LIST,   /* struct tbp_opt_list: may be given several times */
+};
+
+struct tbp_given {
+    bool is_given;
+    uint32_t n;
 };
 
 struct tbp_opt_list {
@@ -34,15 +39,20 @@ struct tbp_opt {
     char letter;      /* short option, or 0 */
     enum tbp_opt_kind kind;
     size_t offset;
-    const char *arg; /* what the value is called: "DIR", "FILE", "N"; NULL for flags and choices */
+    const char *arg; /* what the value is called: "DIR", "FILE"; NULL for flags and choices. Of a
+                      * number the values that it may have: "N", "N>0", "0..256" */
     const char *help;
     const char *const *choices; /* NULL-terminated */
 };
 
+/* A row of a command whose work is done by threads (base/pool.h: TBP_POOL_MOST_THREADS). */
+#define TBP_JOBS_OPTION(offset)                                                                    \
+    { "jobs", 'j', TBP_OPT_NUMBER, (offset), "0..256", "threads; 0: one per processor", NULL }
+
 struct tbp_common {
     bool help, quiet, verbose, json;
     unsigned color; /* enum tbp_when */
-    const char *config;
+    struct tbp_opt_list configs;
 };
 enum tbp_when { TBP_WHEN_AUTO, TBP_WHEN_ALWAYS, TBP_WHEN_NEVER };
 

@@ -8,16 +8,9 @@
 
 #include <unistd.h>
 
-int tbp_report_limit(uint32_t *out, const struct tbp_report_values *v, struct tbp_error *err) {
+uint32_t tbp_report_limit(const struct tbp_report_values *v) {
     enum { TEXT_ROWS = 20 };
-    uint64_t n;
-    *out = v->csv || v->common.json ? 0 : TEXT_ROWS;
-    if (!v->limit)
-        return TBP_OK;
-    if (!tbp_str_to_u64(tbp_str_c(v->limit), &n) || n > UINT32_MAX)
-        return tbp_fail(err, TBP_E_OPTION, "'limit' takes a number, not '%s'", v->limit);
-    *out = (uint32_t)n;
-    return TBP_OK;
+    return v->limit.is_given ? v->limit.n : v->csv || v->common.json ? 0 : TEXT_ROWS;
 }
 
 static int choose_format(struct tbp_report_request *r, const struct tbp_cli *cli,

@@ -12,7 +12,8 @@
 
 struct tbp_report_values {
     struct tbp_common common;
-    const char *host, *run, *from, *limit, *steps;
+    const char *host, *run, *from, *steps;
+    struct tbp_given limit;
     bool csv;
     struct tbp_opt_list clock_offsets;
 };
@@ -35,7 +36,7 @@ struct tbp_report_values {
 
 #define TBP_REPORT_LIMIT_OPTION                                                                    \
     {                                                                                              \
-        "limit", 0, TBP_OPT_TEXT, offsetof(struct tbp_report_values, limit), "N",                  \
+        "limit", 0, TBP_OPT_GIVEN, offsetof(struct tbp_report_values, limit), "N",                 \
             "rows shown; 0: all. Without: 20 as text, all as CSV and JSON", NULL                   \
     }
 
@@ -54,8 +55,7 @@ struct tbp_report_values {
             NULL                                                                                   \
     }
 
-/* Rows that --limit means. */
-int tbp_report_limit(uint32_t *out, const struct tbp_report_values *v, struct tbp_error *err);
+uint32_t tbp_report_limit(const struct tbp_report_values *v); /* rows that --limit means */
 
 /* Finds the run, makes the session and writes the report to standard output. The request's host,
  * format and color are set here. */

@@ -45,6 +45,17 @@ bool tbp_rundir_is_run_name(struct tbp_str name) {
            tbp_str_find(name, '/') == name.n && tbp_str_find(name, '\0') == name.n;
 }
 
+bool tbp_rundir_is_typed_name(struct tbp_str name) {
+    bool is_seen = false;
+    for (size_t i = 0; i < name.n; i++) {
+        unsigned char c = (unsigned char)name.p[i];
+        if (c < ' ' || c == 0x7f)
+            return false;
+        is_seen |= c != ' ';
+    }
+    return is_seen && tbp_rundir_is_run_name(name);
+}
+
 char *tbp_rundir_clean_host(struct tbp_arena *arena, struct tbp_str host) {
     if (host.n == 0)
         host = TBP_STR("_");

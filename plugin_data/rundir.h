@@ -25,6 +25,11 @@ void tbp_rundir_time_name(char to[TBP_RUNDIR_TIME_NAME], time_t t);
 /* A run name is one visible path component: not empty, no '/', no leading '.', at most 255 bytes.
  */
 bool tbp_rundir_is_run_name(struct tbp_str name);
+/* The same of a name that somebody types, as messages and --help tell it; that has something to see
+ * and nothing that breaks lines, too. */
+bool tbp_rundir_is_typed_name(struct tbp_str name);
+#define TBP_RUNDIR_NAME_RULE                                                                       \
+    "1 to 255 bytes, not only blanks, without '/', control characters and a leading '.'"
 
 /* A host as it may stand in a file name: ':' (of addresses) and '/' become '_', a leading '.' and
  * an empty name too. */

@@ -4,6 +4,7 @@
  */
 #include "convert/tool/tool.h"
 
+#include <math.h>
 #include <string.h>
 
 const struct tbp_tool *const tbp_tools[] = {
@@ -28,6 +29,14 @@ const char *tbp_request_option(const struct tbp_request *r, const char *key, con
         if (strcmp(r->options[i].key, key) == 0)
             return r->options[i].value;
     return fallback;
+}
+
+bool tbp_tool_param_takes(const struct tbp_tool_param *p, const char *value) {
+    double number;
+    if (p->kind == TBP_PARAM_SWITCH)
+        return strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
+    return p->kind == TBP_PARAM_TEXT ||
+           (tbp_str_to_double(tbp_str_c(value), &number) && isfinite(number) && number >= 0);
 }
 
 bool tbp_request_number(const struct tbp_request *r, const char *key, double fallback,

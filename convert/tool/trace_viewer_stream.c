@@ -379,16 +379,17 @@ static int write_stream(struct tbp_session *s, const struct tbp_request *r, stru
 }
 
 static const struct tbp_tool_param params[] = {
-    {"start_time_ms", "begin of the window; of an event: its start"},
-    {"end_time_ms", "end of the window"},
-    {"resolution", "width of the view in pixels: how much detail is shown; 0: everything"},
-    {"full_dma", "true: transfers of TPUs, too"},
-    {"search_prefix", "events whose name begins so"},
-    {"search_metadata", "true: found events come with their details"},
-    {"event_name", "details of the event of this name"},
-    {"duration_ms", "its duration"},
-    {"unique_id", "its number, where several are alike"},
-    {NULL, NULL},
+    {"start_time_ms", "begin of the window; of an event: its start", TBP_PARAM_NUMBER},
+    {"end_time_ms", "end of the window", TBP_PARAM_NUMBER},
+    {"resolution", "width of the view in pixels: how much detail is shown; 0: everything",
+     TBP_PARAM_NUMBER},
+    {"full_dma", "true: transfers of TPUs, too", TBP_PARAM_SWITCH},
+    {"search_prefix", "events whose name begins so", TBP_PARAM_TEXT},
+    {"search_metadata", "true: found events come with their details", TBP_PARAM_SWITCH},
+    {"event_name", "details of the event of this name", TBP_PARAM_TEXT},
+    {"duration_ms", "its duration", TBP_PARAM_NUMBER},
+    {"unique_id", "its number, where several are alike", TBP_PARAM_NUMBER},
+    {NULL, NULL, TBP_PARAM_TEXT},
 };
 
 const struct tbp_tool tbp_tool_trace_viewer_stream = {

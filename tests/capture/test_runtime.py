@@ -149,7 +149,8 @@ class Runtime(Case):
                      "no number: 3 option 'delay_ms': 'soon' is no number from 0",
                      "no word: 3 option 'full_policy': 'rings' is none of stop, ring, grow",
                      "max_host_bytes 67108864", "start: 3 option 'host_tracer_level': -1 is not from 0 to 255",
-                     "start: 3 session_id '../out' cannot be the name of a run", "stop: 14 no profiler session",
+                     "start: 3 session_id '../out' is no name of a run: names have 1 to 255 bytes, not only blanks, "
+                     "without '/', control characters and a leading '.'", "stop: 14 no profiler session",
                      "pause: 14", "snapshot: 14", "schedule: 3 a schedule needs active > 0"):
             self.assertIn(line, out)
 

@@ -79,7 +79,12 @@ class Usage(Case):
         for tool, pair, words in (("trace_viewer@", "start_tme_ms=1", "did you mean 'start_time_ms'"),
                                   ("trace_viewer@", "zzzzzzzzzzzz=1", "for instance 'start_time_ms'"),
                                   ("overview_page", "start_time_ms=1", "takes no parameters"),
-                                  ("trace_viewer@", "start_time_ms=x", "no number")):
+                                  ("trace_viewer@", "start_time_ms=x", "takes a number of 0 or more, not 'x'"),
+                                  ("trace_viewer@", "end_time_ms=nan", "a number of 0 or more"),
+                                  ("trace_viewer@", "resolution=-1", "a number of 0 or more"),
+                                  ("trace_viewer@", "duration_ms=inf", "a number of 0 or more"),
+                                  ("trace_viewer@", "unique_id=", "a number of 0 or more"),
+                                  ("trace_viewer@", "full_dma=1", "takes true or false, not '1'")):
             r = self.expect(2, "tool", tool, SAMPLE, "-O", pair)
             self.assertIn(words, r.stderr)
             self.assertEqual(r.stdout, "")
@@ -179,6 +184,31 @@ class Usage(Case):
         r = self.expect(2, "convert", "--config", config, SAMPLE)
         self.assertIn("c.yaml:6: ", r.stderr)
         self.assertIn("did you mean 'semantics'", r.stderr)
+
+    def test_of_several_configurations_the_last_wins(self):
+        """But the command line wins over all; what only one of them says is taken from it."""
+        first, second = self.path("1.yaml"), self.path("2.yaml")
+        for path, run, tools in ((first, "one", "  tools: [kernel_stats]\n"), (second, "two", "")):
+            with open(path, "w") as f:
+                f.write(f"quiet: true\nconvert:\n  output: {self.path('out')}\n  run: {run}\n{tools}")
+        folder = self.path("out", "plugins", "profile")
+        self.expect(0, "convert", "--config", first, "--config", second, SAMPLE)
+        self.assertEqual(os.listdir(folder), ["two"])
+        self.assertNotIn("worker0.overview_page.json", os.listdir(os.path.join(folder, "two")))
+        self.expect(0, "convert", "--config", first, "--run", "three", "--config", second, SAMPLE)
+        self.assertEqual(sorted(os.listdir(folder)), ["three", "two"])
+
+    def test_names_that_cannot_be_are_told_the_rule(self):
+        rule = "names have 1 to 255 bytes, not only blanks, without '/', control characters and a leading '.'"
+        for name in ("", "  ", ".hidden", "a/b", "a\nb"):
+            for args in (["run", "--run", name, "true"], ["convert", "--run", name, SAMPLE, "-o", self.path("o")],
+                         ["convert", "--host", name, SAMPLE, "-o", self.path("o")]):
+                self.assertIn(rule, self.expect(2, *args).stderr)
+        for name in ("", ".hidden", "a/b", "a\\b"):
+            asked = self.expect(2, "capture", "--service_addr", "localhost:1", "--session_id", name)
+            self.assertIn("1 to 128 bytes of UTF-8", asked.stderr)
+        for command in ("run", "convert"):
+            self.assertIn("1 to 255 bytes", self.expect(0, command, "--help").stdout)
 
     def test_json_answers_parse_and_stand_alone_on_stdout(self):
         for args in (["tools"], ["info", SAMPLE], ["info", TWO_HOSTS], ["convert", "-o", self.path("out"), TWO_HOSTS]):

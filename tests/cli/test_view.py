@@ -161,7 +161,7 @@ class Refuses(ViewCase):
     def test_a_port_that_is_none(self):
         code, err = self.fails("--port", "65536", SAMPLE)
         self.assertEqual(code, 2)
-        self.assertIn("'65536' is no port", err)
+        self.assertIn("'port' takes a whole number from 0 to 65535, not '65536'", err)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const struct tbp_command *c = tbp_commands[data[0] % n_commands];
     tbp_arena_init(&arena);
     void *values = tbp_arena_alloc(&arena, 1, c->values_size);
-    tbp_config_parse((struct tbp_str){(const char *)data + 1, size - 1}, "f.yaml", c, &arena, 0,
-                     values, &err);
+    uint64_t given = 0;
+    tbp_config_parse((struct tbp_str){(const char *)data + 1, size - 1}, "f.yaml", c, &arena,
+                     &given, values, &err);
     tbp_arena_release(&arena);
     return 0;
 }

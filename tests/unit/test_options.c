@@ -17,7 +17,8 @@ struct values {
     struct tbp_common common;
     bool strict;
     const char *output;
-    uint32_t jobs;
+    uint32_t jobs, port, tries;
+    struct tbp_given limit;
     unsigned semantics;
     struct tbp_opt_list params;
 };
@@ -29,6 +30,9 @@ static const struct tbp_opt options[] = {
     {"jobs", 'j', TBP_OPT_NUMBER, offsetof(struct values, jobs), "N", "h", NULL},
     {"semantics", 0, TBP_OPT_CHOICE, offsetof(struct values, semantics), NULL, "h", semantics},
     {"param", 'O', TBP_OPT_LIST, offsetof(struct values, params), "K=V", "h", NULL},
+    {"limit", 0, TBP_OPT_GIVEN, offsetof(struct values, limit), "N", "h", NULL},
+    {"port", 0, TBP_OPT_NUMBER, offsetof(struct values, port), "1..65535", "h", NULL},
+    {"tries", 0, TBP_OPT_NUMBER, offsetof(struct values, tries), "N>0", "h", NULL},
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
 };
 static const struct tbp_command command = {.name = "convert",
@@ -68,7 +72,8 @@ static int parse(const char *const *words) {
 #define PARSE(...) parse((const char *const[]){__VA_ARGS__, NULL})
 
 static int config(const char *text) {
-    return tbp_config_parse(tbp_str_c(text), "f.yaml", &command, &arena, parsed.given, &v, &err);
+    uint64_t given = parsed.given;
+    return tbp_config_parse(tbp_str_c(text), "f.yaml", &command, &arena, &given, &v, &err);
 }
 
 Test(options, takes_every_kind_mixed_with_arguments) {
@@ -100,6 +105,20 @@ Test(options, rejects_bad_values) {
     cr_assert(strstr(err.message, "needs a value"), "%s", err.message);
     cr_assert_eq(PARSE("--strict=yes", "a"), TBP_E_OPTION);
     cr_assert_eq(PARSE("-z", "a"), TBP_E_OPTION);
+}
+
+Test(options, numbers_have_a_range) {
+    cr_assert_eq(PARSE("--port", "65535", "--tries", "4294967295", "a"), TBP_OK);
+    cr_assert_eq(v.port, 65535);
+    cr_assert_eq(v.tries, UINT32_MAX);
+    cr_assert_not(v.limit.is_given);
+    cr_assert_eq(PARSE("--limit", "0", "a"), TBP_OK);
+    cr_assert(v.limit.is_given);
+    const char *const wrong[][2] = {{"--port", "0"},  {"--port", "65536"},       {"--tries", "0"},
+                                    {"--limit", "x"}, {"--tries", "4294967296"}, {"--port", "1.5"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        cr_assert_eq(PARSE(wrong[i][0], wrong[i][1], "a"), TBP_E_OPTION, "%s", wrong[i][0]);
+    cr_assert_str_eq(err.message, "'port' takes a whole number from 1 to 65535, not '1.5'");
 }
 
 Test(options, counts_arguments) {
@@ -140,6 +159,26 @@ Test(options, config_names_line_and_nearest_key) {
     cr_assert_eq(config("[1, 2]\n"), TBP_E_OPTION);
     cr_assert_eq(config("a: b: c\n"), TBP_E_OPTION);
     cr_assert_eq(config(""), TBP_OK);
+}
+
+Test(options, config_values_of_another_kind_name_line_key_and_kind) {
+    static const struct {
+        const char *text, *says;
+    } wrong[] = {
+        {"output: x\nport: many\n", "f.yaml:2: 'port' takes a whole number from 1 to 65535, not "
+                                    "'many'"},
+        {"port: [1]\n", "f.yaml:1: 'port' takes a whole number, not a list"},
+        {"limit: {a: 1}\n", "f.yaml:1: 'limit' takes a whole number, not a mapping"},
+        {"strict: 1\n", "f.yaml:1: 'strict' takes true or false, not '1'"},
+        {"output: [a]\n", "f.yaml:1: 'output' takes a text, not a list"},
+        {"param:\n  - a=1\n  - [b]\n", "f.yaml:3: 'param' takes a text or a list of texts, not a "
+                                       "list"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        parsed.given = 0;
+        cr_assert_eq(config(wrong[i].text), TBP_E_OPTION, "%s", wrong[i].text);
+        cr_assert_str_eq(err.message, wrong[i].says);
+    }
 }
 
 static void expect_fault(const char *text, const char *where, const char *words) {
