@@ -5,8 +5,8 @@
  * Source: reference users U24, U25, U43, U45; cases under ../shared/cases.
  */
 #include "convert/model/line_order.h"
+#include "convert/report/collective_names.h"
 #include "convert/report/device_work.h"
-#include "convert/report/event_role.h"
 #include "convert/report/findings.h"
 #include "convert/report/table_out.h"
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reads the collectives of each host: work of devices that is one, by its metadata or its name;
- * where no device has any, ranges of gloo on the host. See collective_calls.h.
+ * where no device has any, what the host exchanges itself, else what it handed over. See
+ * collective_calls.h.
  */
 #include "convert/report/collective_calls.h"
 
 #include "base/sort.h"
+#include "convert/report/collective_names.h"
 #include "convert/report/device_work.h"
-#include "convert/report/event_role.h"
 #include "convert/report/intervals.h"
 #include "convert/report/step_marks.h"
 
@@ -19,6 +20,7 @@ struct reading {
     struct tbp_launches launches;
     struct tbp_intervals busy, communication, compute;
     size_t first_call;
+    bool is_asked_only;
 };
 
 void tbp_collectives_init(struct tbp_collectives *c) {
@@ -91,16 +93,20 @@ static uint64_t bytes_of(const struct told *t, const char *kind) {
 }
 
 static uint32_t op_of(struct tbp_collectives *c, struct tbp_str name, const struct told *t) {
+    struct tbp_collective_name known = tbp_collective_name_of(name);
     const char *key =
         tbp_arena_printf(&c->arena, "%.*s\n%.*s\n%.*s", (int)name.n, name.p, (int)t->collective.n,
                          t->collective.p, (int)t->group.n, t->group.p);
     uint32_t op = tbp_strtab_put(&c->keys, tbp_str_c(key));
-    if (op == c->ops.n)
-        *tbp_vec_push(&c->ops) = (struct tbp_collective_op){
-            .name = tbp_arena_str(&c->arena, name),
-            .group = tbp_arena_str(&c->arena, t->group),
-            .kind = tbp_collective_kind(t->collective.n ? t->collective : name),
-            .rule = t->collective.n ? "metadata" : "name"};
+    if (op < c->ops.n)
+        return op;
+    const char *kind = t->collective.n ? tbp_collective_kind(t->collective) : known.kind;
+    *tbp_vec_push(&c->ops) = (struct tbp_collective_op){
+        .name = tbp_arena_str(&c->arena, name),
+        .group = tbp_arena_str(&c->arena, t->group),
+        .kind = kind,
+        .makes_wait = known.span != TBP_COLLECTIVE_ASKED && tbp_collective_is_of_all(kind),
+        .rule = t->collective.n ? "metadata" : "name"};
     return op;
 }
 
@@ -159,21 +165,33 @@ static void read_devices(struct reading *r, struct tbp_arena *scratch) {
     }
 }
 
-/* The range on the host lasts as long as the exchange only where the host itself makes it. */
-static void read_host_ranges(struct reading *r) {
-    for (size_t p = 0; p < r->host->n_planes; p++) {
-        const struct tbp_plane *plane = &r->host->planes[p];
-        for (size_t k = 0; k < plane->n_lines && tbp_is_host_plane(plane->name); k++) {
-            const struct tbp_line *l = &plane->lines[k];
-            for (size_t i = 0; i < l->ev.n && !l->is_derived; i++) {
-                if (!tbp_str_starts_nocase(tbp_event_name(l, i), "gloo:"))
-                    continue;
-                struct told t = read_told(l, i);
+/* Where the host itself exchanges the range lasts as long; where it hands over, it tells only when
+ * that was. */
+static void read_host_plane(struct reading *r, const struct tbp_plane *plane,
+                            enum tbp_collective_span span, struct tbp_arena *scratch) {
+    uint8_t *is_wanted = TBP_NEW_N(scratch, uint8_t, plane->n_metas + 1);
+    for (size_t m = 0; m < plane->n_metas; m++) {
+        struct tbp_collective_name known = tbp_collective_name_of(plane->metas[m].name);
+        is_wanted[m] = known.is_of_host && known.span == span;
+    }
+    for (size_t k = 0; k < plane->n_lines; k++) {
+        const struct tbp_line *l = &plane->lines[k];
+        for (size_t i = 0; i < l->ev.n && !l->is_derived; i++) {
+            if (!is_wanted[l->ev.meta[i]])
+                continue;
+            struct told t = read_told(l, i);
+            if (span == TBP_COLLECTIVE_WHOLE)
                 tbp_intervals_add(&r->communication, l->ev.start_ps[i], tbp_event_end(l, i));
-                add_call(r, l, i, &t);
-            }
+            add_call(r, l, i, &t);
         }
     }
+}
+
+static void read_host_ranges(struct reading *r, enum tbp_collective_span span,
+                             struct tbp_arena *scratch) {
+    for (size_t p = 0; p < r->host->n_planes; p++)
+        if (tbp_is_host_plane(r->host->planes[p].name))
+            read_host_plane(r, &r->host->planes[p], span, scratch);
 }
 
 static void read_host(struct tbp_collectives *c, const struct tbp_host *h, struct tbp_str name) {
@@ -185,7 +203,10 @@ static void read_host(struct tbp_collectives *c, const struct tbp_host *h, struc
     tbp_launches_add_calls(&r.launches, h);
     read_devices(&r, &scratch);
     if (c->calls.n == r.first_call)
-        read_host_ranges(&r);
+        read_host_ranges(&r, TBP_COLLECTIVE_WHOLE, &scratch);
+    r.is_asked_only = c->calls.n == r.first_call;
+    if (r.is_asked_only)
+        read_host_ranges(&r, TBP_COLLECTIVE_ASKED, &scratch);
     tbp_intervals_close(&r.busy);
     tbp_intervals_close(&r.communication);
     tbp_intervals_close(&r.compute);
@@ -194,6 +215,7 @@ static void read_host(struct tbp_collectives *c, const struct tbp_host *h, struc
                                      .rank = tbp_host_rank(h),
                                      .clock = tbp_host_clock_of(h),
                                      .n_calls = c->calls.n - r.first_call,
+                                     .is_asked_only = r.is_asked_only && c->calls.n > r.first_call,
                                      .busy_ps = tbp_intervals_total(&r.busy),
                                      .communication_ps = tbp_intervals_total(&r.communication),
                                      .compute_ps = tbp_intervals_total(&r.compute)};

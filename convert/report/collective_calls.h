@@ -21,6 +21,7 @@ struct tbp_collective_op {
     struct tbp_str name;  /* of the kernel, or of the range on the host */
     struct tbp_str group; /* process group, or empty */
     const char *kind;     /* "all-reduce" … */
+    bool makes_wait;      /* its calls last until all ranks have begun and are done */
     const char *rule;     /* what it was recognised by: "metadata", "name" */
 };
 
@@ -43,6 +44,7 @@ struct tbp_collective_host {
     int64_t rank; /* -1: not told */
     struct tbp_host_clock clock;
     uint64_t n_calls, n_matched, n_late;
+    bool is_asked_only; /* its calls only hand over: how long the exchanges took is not told */
     uint64_t busy_ps, communication_ps, compute_ps; /* unions; of a host without devices: 0 */
     int64_t waited_ps, transfer_ps; /* for others; without: sums over matched calls */
     int64_t waited_for_ps; /* the longest wait of another, summed over where it came last */
@@ -72,7 +74,5 @@ bool tbp_collective_speed(const struct tbp_collectives *c, const struct tbp_coll
 
 /* ---- collective_match.c ---- */
 void tbp_collectives_match(struct tbp_collectives *c);
-/* "all-reduce", "all-gather" …, "other". */
-const char *tbp_collective_kind(struct tbp_str name);
 
 #endif

@@ -5,45 +5,7 @@
  */
 #include "base/sort.h"
 #include "convert/report/collective_calls.h"
-
-/* In order: the first word found decides. */
-static const struct {
-    const char *word, *kind;
-    bool is_of_all; /* nobody is done before all have begun */
-} kinds[] = {
-    {"allreduce", "all-reduce", true},
-    {"all_reduce", "all-reduce", true},
-    {"all-reduce", "all-reduce", true},
-    {"cross_device_reduce", "all-reduce", true},
-    {"allgather", "all-gather", true},
-    {"all_gather", "all-gather", true},
-    {"all-gather", "all-gather", true},
-    {"reducescatter", "reduce-scatter", true},
-    {"reduce_scatter", "reduce-scatter", true},
-    {"reduce-scatter", "reduce-scatter", true},
-    {"alltoall", "all-to-all", true},
-    {"all_to_all", "all-to-all", true},
-    {"barrier", "barrier", true},
-    {"broadcast", "broadcast", false},
-    {"send", "send/receive", false},
-    {"recv", "send/receive", false},
-    {"reduce", "reduce", false},
-};
-enum { N_KINDS = sizeof kinds / sizeof *kinds };
-
-const char *tbp_collective_kind(struct tbp_str name) {
-    for (size_t i = 0; i < N_KINDS; i++)
-        if (tbp_str_has_nocase(name, kinds[i].word))
-            return kinds[i].kind;
-    return "other";
-}
-
-static bool is_of_all(const char *kind) {
-    for (size_t i = 0; i < N_KINDS; i++)
-        if (strcmp(kinds[i].kind, kind) == 0)
-            return kinds[i].is_of_all;
-    return false;
-}
+#include "convert/report/collective_names.h"
 
 bool tbp_collective_speed(const struct tbp_collectives *c, const struct tbp_collective_call *call,
                           bool bus, double *bytes_per_s) {
@@ -52,7 +14,7 @@ bool tbp_collective_speed(const struct tbp_collectives *c, const struct tbp_coll
     double n = (double)call->group_size, factor = 1;
     if (!call->bytes || ps <= 0 || (bus && n < 2))
         return false;
-    if (bus && is_of_all(kind))
+    if (bus && tbp_collective_is_of_all(kind))
         factor = (strcmp(kind, "all-reduce") == 0 ? 2 : 1) * (n - 1) / n;
     *bytes_per_s = (double)call->bytes / ps * 1e12 * factor;
     return true;
@@ -173,7 +135,7 @@ static bool is_complete(const struct tbp_collective_call *v, size_t n) {
 }
 
 static void match_place(struct tbp_collectives *c, struct tbp_collective_call *v, size_t n) {
-    if (!is_of_all(c->ops.at[v->op].kind) || !is_complete(v, n)) {
+    if (!c->ops.at[v->op].makes_wait || !is_complete(v, n)) {
         c->n_unmatched += n;
         return;
     }

@@ -189,7 +189,7 @@ static void host_cell(const void *ctx, size_t row, size_t column, struct tbp_cel
         [OF_RANK] = time_if(h->rank >= 0, h->rank),
         [OF_CALLS] = tbp_cell_i((int64_t)h->n_calls),
         [OF_MATCHED] = tbp_cell_i((int64_t)h->n_matched),
-        [OF_COMMUNICATION] = tbp_cell_i(communication_ps),
+        [OF_COMMUNICATION] = time_if(!h->is_asked_only, communication_ps),
         [OF_WAITED] = time_if(is_matched, h->waited_ps),
         [OF_TRANSFER] = time_if(is_matched, h->transfer_ps),
         [OF_COMPUTE] = time_if(has_device, (int64_t)h->compute_ps),

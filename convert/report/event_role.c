@@ -35,21 +35,6 @@ enum tbp_event_role tbp_event_role_of(struct tbp_str category) {
     return TBP_ROLE_WORK;
 }
 
-bool tbp_is_collective(struct tbp_str name) {
-    static const char *const parts[] = {"allreduce",      "all_reduce",    "allgather",
-                                        "all_gather",     "reducescatter", "reduce_scatter",
-                                        "alltoall",       "all_to_all",    "cross_device_reduce",
-                                        "reduce-scatter", "all-reduce",    "all-gather"};
-    if (tbp_str_starts_nocase(name, "nccl") || tbp_str_starts_nocase(name, "rccl") ||
-        tbp_str_starts_nocase(name, "gloo:") || tbp_str_starts(name, "c10d::") ||
-        tbp_str_starts_nocase(name, "hcom_"))
-        return true;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (tbp_str_has_nocase(name, parts[i]))
-            return true;
-    return false;
-}
-
 bool tbp_is_profiler_op(struct tbp_str name) {
     for (size_t i = 0; i < sizeof profiler_ops / sizeof *profiler_ops; i++)
         if (tbp_str_is(name, profiler_ops[i]))

@@ -18,8 +18,6 @@ enum tbp_event_role {
 };
 
 enum tbp_event_role tbp_event_role_of(struct tbp_str category);
-/* Work, or a call, that exchanges data between ranks. */
-bool tbp_is_collective(struct tbp_str name);
 /* Names that the profiler's own machinery leaves among the ops. */
 bool tbp_is_profiler_op(struct tbp_str name);
 

@@ -4,7 +4,7 @@
  */
 #include "convert/report/step_parts.h"
 
-#include "convert/report/event_role.h"
+#include "convert/report/collective_names.h"
 
 static bool has_any(struct tbp_str name, const char *const *parts) {
     for (size_t i = 0; parts[i]; i++)

@@ -6,6 +6,7 @@
  */
 #include "convert/report/step_trace.h"
 
+#include "convert/report/collective_names.h"
 #include "convert/report/device_work.h"
 #include "convert/report/event_role.h"
 #include "convert/report/event_texts.h"

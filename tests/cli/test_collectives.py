@@ -135,6 +135,26 @@ class Collectives(Case):
         self.assertEqual(advice["straggler"]["share"], 40 / 120)
         self.assertIn("w1 came last in 1 of its 3 collectives, the others waited 40.000us", advice["straggler"]["text"])
 
+    def test_collectives_of_hosts(self):
+        """What the host exchanges itself lasts as long: rank 1 came 30 us late. Where it only hands over, nothing is
+        known but the call."""
+        for name, waits, communication in (("all-reduce.5", [30, 0], [40, 10]), ("gloo:all_reduce", [30, 0], [40, 10]),
+                                           ("nccl:all_reduce", [None, None], [None, None])):
+            for rank, dur in ((0, 40), (1, 10)):
+                self.write(rank, [event("cpu_op", "all-reduce-promotion", 0, 5), event("cpu_op", name, 140 - dur, dur)])
+            answer = self.answer()
+            self.assertEqual([(c["kind"], c["wait_us"]) for c in sorted(answer["collectives"],
+                                                                        key=lambda c: c["rank"])],
+                             [("all-reduce", wait) for wait in waits], name)
+            self.assertEqual([h["communication_us"] for h in answer["hosts"]], communication, name)
+
+    def test_both_ends_of_an_asynchronous_one_make_nobody_wait(self):
+        for rank, dur in ((0, 40), (1, 10)):
+            self.write(rank, [kernel("all-reduce-start.1", 0, 2, 1), kernel("all-reduce-done.1", 100, dur, 2)])
+        answer = self.answer()
+        self.assertEqual([c["wait_us"] for c in answer["collectives"]], [None] * 4)
+        self.assertEqual([h["communication_us"] for h in answer["hosts"]], [42, 12])
+
     def test_without_collectives(self):
         self.write(0, [event("cpu_op", "a", 0, 5)])
         self.assertIn("no collectives", self.expect(0, "collectives", self.path("run")).stdout)

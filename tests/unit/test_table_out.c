@@ -6,7 +6,7 @@
 
 #include <criterion/criterion.h>
 
-#include "convert/report/event_role.h"
+#include "convert/report/collective_names.h"
 #include "convert/report/step_parts.h"
 
 static void expect_text(size_t n, const char *got, const char *right) {
@@ -47,4 +47,57 @@ Test(report, collectives_by_name) {
     cr_assert(tbp_is_collective(TBP_STR("void vllm::cross_device_reduce_2stage<__nv_bfloat16>")));
     cr_assert(tbp_is_collective(TBP_STR("gloo:broadcast")));
     cr_assert_not(tbp_is_collective(TBP_STR("void at::native::reduce_kernel<512, 1>")));
+}
+
+Test(report, collectives_of_every_library) {
+    static const struct {
+        const char *name, *kind;
+        enum tbp_collective_span span;
+        bool is_of_host;
+    } right[] = {
+        {"all-reduce", "all-reduce", TBP_COLLECTIVE_WHOLE, true},
+        {"all-reduce.5", "all-reduce", TBP_COLLECTIVE_WHOLE, true},
+        {"%all-reduce-start.3 = f32[4] all-reduce-start(p)", "all-reduce", TBP_COLLECTIVE_ASKED,
+         true},
+        {"all-gather-done", "all-gather", TBP_COLLECTIVE_ASKED, true},
+        {"reduce-scatter.1.clone", "reduce-scatter", TBP_COLLECTIVE_WHOLE, true},
+        {"ragged-all-to-all.2", "all-to-all", TBP_COLLECTIVE_WHOLE, true},
+        {"collective-permute.9", "permute", TBP_COLLECTIVE_WHOLE, true},
+        {"collective-broadcast", "broadcast", TBP_COLLECTIVE_WHOLE, true},
+        {"psum_invariant.91", "all-reduce", TBP_COLLECTIVE_WHOLE, true},
+        {"ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)", "all-reduce", TBP_COLLECTIVE_WHOLE,
+         false},
+        {"ncclDevKernel_Generic_1", "other", TBP_COLLECTIVE_WHOLE, false},
+        {"rccl_main_kernel", "other", TBP_COLLECTIVE_WHOLE, false},
+        {"nccl:all_to_all", "all-to-all", TBP_COLLECTIVE_ASKED, true},
+        {"gloo:all_reduce", "all-reduce", TBP_COLLECTIVE_WHOLE, true},
+        {"mpi:broadcast", "broadcast", TBP_COLLECTIVE_WHOLE, true},
+        {"MPI_Barrier", "barrier", TBP_COLLECTIVE_WHOLE, true},
+        {"c10d::_allgather_base_", "all-gather", TBP_COLLECTIVE_ASKED, false},
+        {"hcom_allReduce__984_0_1", "all-reduce", TBP_COLLECTIVE_WHOLE, false},
+        {"HcclReduceScatter", "reduce-scatter", TBP_COLLECTIVE_WHOLE, false},
+        {"oneccl_broadcast_kernel", "broadcast", TBP_COLLECTIVE_WHOLE, false},
+        {"HorovodBroadcast_layer_1", "broadcast", TBP_COLLECTIVE_ASKED, true},
+        {"CollectiveReduceV2:CollectiveReduceV2", "all-reduce", TBP_COLLECTIVE_ASKED, true},
+    };
+    static const char *const others[] = {
+        "all-reduce-promotion", /* passes of the compiler */
+        "collective-permute-motion",
+        "end: all-reduce.5",
+        "%fusion.1 = f32[4] fusion(%all-reduce.1)", /* reads the result of one */
+        "ncclCommInitRank",
+        "MPI_Init",
+        "CollectiveExecutor::RunClosure",
+        "reduce.4",
+        "all",
+        "",
+    };
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        struct tbp_collective_name found = tbp_collective_name_of(tbp_str_c(right[i].name));
+        cr_assert_eq(found.span, right[i].span, "%s", right[i].name);
+        cr_assert_eq(found.is_of_host, right[i].is_of_host, "%s", right[i].name);
+        cr_assert_str_eq(found.kind, right[i].kind, "%s", right[i].name);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        cr_assert_not(tbp_is_collective(tbp_str_c(others[i])), "%s", others[i]);
 }
