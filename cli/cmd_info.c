@@ -8,7 +8,6 @@
 #include "cli/receipt.h"
 #include "cli/run_session.h"
 #include "cli/warn_input.h"
-#include "cli/worker_files.h"
 #include "convert/analyze/step_table.h"
 #include "convert/model/stats.h"
 #include "convert/report/collective_calls.h"
@@ -86,30 +85,17 @@ static void text_plane(FILE *out, const struct tbp_plane *p) {
             tbp_plural(p->n_lines), s.events, tbp_plural(s.events), span_ms(&s));
 }
 
-/* Rank in a distributed job, and who tells it: "file", "name" or, if nobody does, NULL. */
-static const char *find_rank(const struct tbp_host *h, const struct tbp_run_file *f,
-                             int64_t *rank) {
-    struct tbp_stat st;
-    for (size_t i = 0; i < h->n_planes; i++) {
-        if (tbp_plane_stat_named(&h->planes[i], "distributed_rank", &st)) {
-            *rank = (int64_t)tbp_stat_iu(&st);
-            return "file";
-        }
-    }
-    return tbp_worker_rank(f->label, rank) ? "name" : NULL;
-}
-
-static void text_rank(FILE *out, const struct tbp_host *h, const struct tbp_run_file *f) {
-    int64_t rank;
-    const char *told_by = find_rank(h, f, &rank);
+static void text_rank(FILE *out, const struct tbp_host *h) {
+    const char *told_by;
+    int64_t rank = tbp_host_rank(h, &told_by);
     if (told_by)
         fprintf(out, "    rank %" PRId64 ", as the %s tells\n", rank,
                 *told_by == 'n' ? "file's name" : "file");
 }
 
-static void json_rank(struct tbp_json *j, const struct tbp_host *h, const struct tbp_run_file *f) {
-    int64_t rank;
-    const char *told_by = find_rank(h, f, &rank);
+static void json_rank(struct tbp_json *j, const struct tbp_host *h) {
+    const char *told_by;
+    int64_t rank = tbp_host_rank(h, &told_by);
     if (told_by)
         tbp_json_printf(j, ",\"rank\":%" PRId64 ",\"rank_told_by\":\"%s\"", rank, told_by);
     else
@@ -223,10 +209,10 @@ static void json_plane(struct tbp_json *j, const struct tbp_plane *p) {
     tbp_json_lit(j, "]}");
 }
 
-static void json_host(struct tbp_json *j, const struct tbp_host *h, const struct tbp_run_file *f) {
+static void json_host(struct tbp_json *j, const struct tbp_host *h) {
     struct span s = host_span(h);
     tbp_json_printf(j, ",\"format\":\"%s\"", tbp_host_format(h));
-    json_rank(j, h, f);
+    json_rank(j, h);
     json_number(j, "bytes", h->size_bytes);
     json_span(j, &s);
     tbp_json_lit(j, ",\"planes\":[");
@@ -274,10 +260,10 @@ static int tell_host(struct tbp_session *s, const struct tbp_run *run, uint32_t 
     if (!h)
         return err->code;
     if (j) {
-        json_host(j, h, &run->hosts[host]);
+        json_host(j, h);
     } else {
         text_host(stdout, h);
-        text_rank(stdout, h, &run->hosts[host]);
+        text_rank(stdout, h);
     }
     int status = show_steps(s, host, j, err);
     if (!status)

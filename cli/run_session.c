@@ -6,6 +6,7 @@
 
 #include "cli/options.h"
 #include "cli/warn_input.h"
+#include "cli/worker_files.h"
 #include "convert/read/reader.h"
 #include "plugin_data/rundir.h"
 
@@ -46,6 +47,8 @@ static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool 
     const struct tbp_watch watch = {tell, &reading};
     const struct tbp_read_how how = {l->from, wanted, l->progress ? &watch : NULL};
     int status = tbp_read_host(out, f->path, f->host, &how, pool, err);
+    if (!status)
+        out->has_file_rank = tbp_worker_rank(f->label, &out->file_rank);
     if (l->progress)
         tell(&reading, 1);
     if (status && err && strcmp(err->input, f->path) == 0)

@@ -367,7 +367,8 @@ int tbp_step_source_apply(struct tbp_host *h, const struct tbp_step_source *s,
     for (size_t p = 0; p < h->n_planes; p++)
         if (tbp_is_tpu_plane(h->planes[p].name))
             return tbp_fail(err, TBP_E_OPTION,
-                            "'steps': a TPU tells its own steps, so host '%.*s' takes only auto",
+                            "'steps': each core of a TPU marks its own steps, and nothing links "
+                            "its work to ranges of the host, so host '%.*s' takes only auto",
                             (int)h->name.n, h->name.p);
     tbp_arena_init(&a.scratch);
     int status = tbp_steps_choose(&a.steps, h, s, err);

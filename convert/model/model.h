@@ -182,6 +182,8 @@ struct tbp_host {
     size_t n_groups;
     struct tbp_group_link *group_links; /* made by grouping; each pair once, ascending */
     size_t n_group_links;
+    int64_t file_rank;    /* rank in a distributed job by the name of the file, … */
+    bool has_file_rank;   /* … if that tells one */
     bool is_foreign;      /* not read from an xplane: the input holds none of its bytes */
     bool was_grouped;     /* the file came with groups: nothing was computed */
     bool has_given_steps; /* by --steps: nothing but its marks makes a step */

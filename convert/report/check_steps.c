@@ -60,7 +60,7 @@ static void take_facts(struct tbp_findings *f, const struct tbp_host *h,
                        const struct tbp_step_marks *marks, struct tbp_host_facts *facts) {
     int64_t *steps = TBP_NEW_N(&f->arena, int64_t, marks->list.n + 1);
     uint64_t first_ps = UINT64_MAX, last_ps = 0;
-    facts->rank = tbp_host_rank(h);
+    facts->rank = tbp_host_rank(h, NULL);
     facts->world_size = -1;
     for (size_t i = 0; i < marks->list.n; i++)
         steps[i] = marks->list.at[i].number;

@@ -212,7 +212,7 @@ static void read_host(struct tbp_collectives *c, const struct tbp_host *h, struc
     tbp_intervals_close(&r.compute);
     *tbp_vec_push(&c->hosts) =
         (struct tbp_collective_host){.name = name,
-                                     .rank = tbp_host_rank(h),
+                                     .rank = tbp_host_rank(h, NULL),
                                      .clock = tbp_host_clock_of(h),
                                      .n_calls = c->calls.n - r.first_call,
                                      .is_asked_only = r.is_asked_only && c->calls.n > r.first_call,

@@ -30,12 +30,16 @@ struct tbp_host_clock tbp_host_clock_of(const struct tbp_host *h) {
     return c;
 }
 
-int64_t tbp_host_rank(const struct tbp_host *h) {
+int64_t tbp_host_rank(const struct tbp_host *h, const char **told_by) {
+    const char *unused;
     struct tbp_stat st;
+    told_by = told_by ? told_by : &unused;
+    *told_by = "file";
     for (size_t p = 0; p < h->n_planes; p++)
         if (tbp_plane_stat_named(&h->planes[p], "distributed_rank", &st))
             return (int64_t)tbp_stat_iu(&st);
-    return -1;
+    *told_by = h->has_file_rank ? "name" : NULL;
+    return h->has_file_rank ? h->file_rank : -1;
 }
 
 int tbp_clock_offset_parse(struct tbp_clock_offset *out, const char *text, struct tbp_error *err) {

@@ -45,8 +45,9 @@ struct tbp_clock_offset {
     int64_t ahead_ps;
 };
 int tbp_clock_offset_parse(struct tbp_clock_offset *out, const char *text, struct tbp_error *err);
-/* Rank that the profile tells, -1 if it does not. */
-int64_t tbp_host_rank(const struct tbp_host *h);
+/* Rank in a distributed job as the profile tells, else the name of its file; -1 if neither does.
+ * told_by (may be NULL): "file", "name" or NULL. */
+int64_t tbp_host_rank(const struct tbp_host *h, const char **told_by);
 bool tbp_clock_offset_is_of(const struct tbp_clock_offset *o, struct tbp_str host, int64_t rank);
 
 /* Sets the clock by the differences of ends to those of the first host (own minus first), which are

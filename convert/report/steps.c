@@ -272,7 +272,7 @@ static int collect(struct steps *s, struct tbp_session *session, const struct tb
         struct tbp_host_clock clock = tbp_host_clock_of(h);
         for (size_t k = 0; k < r->n_clock_offsets; k++)
             if (tbp_clock_offset_is_of(&r->clock_offsets[k], tbp_session_host_name(session, i),
-                                       tbp_host_rank(h)))
+                                       tbp_host_rank(h, NULL)))
                 clock.ahead_ps = r->clock_offsets[k].ahead_ps;
         note_starts(s, before, &clock);
         if (end - first > 1)

@@ -155,6 +155,17 @@ class Collectives(Case):
         self.assertEqual([c["wait_us"] for c in answer["collectives"]], [None] * 4)
         self.assertEqual([h["communication_us"] for h in answer["hosts"]], [42, 12])
 
+    def test_ranks_by_the_names_of_files(self):
+        """The same source as `info`: a file that does not tell its rank has that of its name."""
+        os.makedirs(self.path("run"))
+        for rank, dur in ((0, 40), (3, 10)):
+            with open(self.path("run", f"job_rank{rank}.pt.trace.json"), "w", encoding="utf-8") as f:
+                json.dump({"schemaVersion": 1, "traceEvents": [kernel(REDUCE, 140 - dur, dur, 1)]}, f)
+        answer = self.answer("--clock-offset", "3=1us")
+        self.assertEqual([h["rank"] for h in answer["hosts"]], [0, 3])
+        self.assertEqual([(c["rank"], c["wait_us"]) for c in answer["collectives"]], [(0, 30), (3, 0)])
+        self.assertEqual(answer["clocks"][1]["clock"], "stated")
+
     def test_without_collectives(self):
         self.write(0, [event("cpu_op", "a", 0, 5)])
         self.assertIn("no collectives", self.expect(0, "collectives", self.path("run")).stdout)

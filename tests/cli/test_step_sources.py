@@ -4,9 +4,13 @@
 import json
 import os
 import shutil
+import sys
 import unittest
 
-from support import SAMPLE, SHARED, Case
+from support import ROOT, SAMPLE, SHARED, Case
+
+sys.path.append(os.path.join(ROOT, "tests", "support"))
+from wire import field  # noqa: E402 (after the path)
 
 CASES = os.path.join(SHARED, "cases")
 
@@ -139,6 +143,14 @@ class StepSources(Case):
         for op in ("aten/mm", "aten/add", "aten/zero_"):
             self.assertEqual(both.count(f'"{op}"'), one.count(f'"{op}"'))
         self.expect(0, "convert", folder, "-o", self.path("out"), "--steps", "every=1ms")
+
+    def test_a_tpu_keeps_its_own_steps(self):
+        path = self.path("tpu.xplane.pb")
+        with open(path, "wb") as f:
+            f.write(field(1, field(1, 1) + field(2, "/device:TPU:0")))
+        self.expect(0, "steps", path, "--steps", "auto")
+        told = self.expect(2, "steps", path, "--steps", "whole").stderr
+        self.assertIn("each core of a TPU marks its own steps, and nothing links its work to ranges of the host", told)
 
     def test_wrong_values(self):
         for source in ("every=10", "every=0ms", "name=", "none=1", "steps"):
