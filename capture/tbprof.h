@@ -103,7 +103,8 @@ typedef struct tbprof_options {
     int gpu;                       /* tbprof_gpu: AUTO */
     int gpu_flush_ms;              /* 1000: how often what a GPU did is fetched */
     uint64_t gpu_buffer_bytes;     /* 1 MiB: one buffer of those */
-    const char *gpu_kinds; /* NULL: "kernel,memcpy,memset,api,sync,memory,overhead"; also "graph" */
+    const char *gpu_kinds; /* NULL: "kernel,memcpy,memset,api,sync,memory,overhead,facts"; also
+                              "graph", "jit", "unified" */
     uint64_t max_events; /* 0: any number; beyond it scopes above level 2 are left out of the run */
 } tbprof_options;
 

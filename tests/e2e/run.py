@@ -13,7 +13,7 @@ Five ways to the page:
   old      as legacy, shown by plugin 2.8.0; only when asked for with --only old
 
 All but formats with runs of a CPU, of two hosts, without steps, cut short, of a GPU, of JAX, of a database of Nsight
-Systems (made a run by tbprof first). The page must open without an error and show the figures of `tbprof tool`
+Systems (made a run by tbprof first), and one that tbprof records of a GPU (tests/fakes). The page must open without an error and show the figures of `tbprof tool`
 (judge.py). Pages for which a run has no data are left out: plugins offer them all the same, and their frontends fail on
 empty tables, also on the official converter's.
 
@@ -53,7 +53,7 @@ class Unavailable(Exception):
 
 class Run:
     """name, files (host -> path), pages that the run has data for, pages of the official converter, how much of each
-    file there is; or the file of another format that it is converted from, and texts by page that must be shown."""
+    file there is, or the file of another format that it is converted from; texts by page that must be shown."""
 
     def __init__(self, name, files, pages, forwarded="", cut=1.0, source=None, texts=None):
         self.name, self.files, self.cut, self.source = name, files, cut, source
@@ -78,6 +78,25 @@ def the_runs(shared):
         Run("nsys", {"node": shared / "corpus/nsys/pipit-cloverleaf.sqlite"}, "overview kernels trace"),
         Run("jax", {"worker0": jax / "worker0.xplane.pb"}, "overview input trace", "memory_viewer op_profile"),
     ]
+
+
+def the_recorded(args):
+    """What the recorder makes of two steps on a GPU, played by stand-ins of NVIDIA's libraries; the texts are worked
+    out from their script by hand (tests/capture/test_gpu.py has the rest)."""
+    made, fakes, cupti = args.work / "recorded", args.build / "tests/fakes", "13.4"
+    program = args.build / "tests/gpu_program"
+    if not program.exists():
+        return []
+    found = [*(fakes / cupti).glob("libcupti.so.*")]
+    call(program, made, env={
+        **os.environ, "FAKE_GPU_SCRIPT": str(ROOT / "tests/fakes/scripts/training.txt"), "FAKE_CUPTI": str(found[0]),
+        "FAKE_CUDA": str(fakes / "libcuda.so.1"), "TBPROF_CUPTI_PATH": str(fakes / cupti),
+        "TBPROF_SPOOL_DIR": str(args.work), "TBPROF_RSS_PERIOD_MS": "0"})
+    (xplane,) = made.glob("plugins/profile/*/*.xplane.pb")
+    return [Run("recorded", {"trainer": xplane}, "overview kernels memory trace", texts={
+        "overview": ["Nvidia GPU (Hopper)"], "kernels": ["gemm", "relu", "forward", "backward"],
+        "memory": ["80.00 GiB", "3.00 MiB", "backward"],
+        "trace": ["/device:GPU:0", "Stream #7(Compute,MemcpyD2H,MemcpyH2D,Memset)"]})]
 
 
 def the_formats(folder, recorded):
@@ -201,7 +220,7 @@ WAYS = {
     "formats": Way(NEWEST, imported, is_of_formats=True),
     "legacy": Way(LEGACY, converted("--for", "legacy")),
     "served": Way(NEWEST, lay_out, is_served=True),
-    "served-2.19": Way(LEGACY, lay_out, runs=("two-hosts", "gpu"), is_served=True),
+    "served-2.19": Way(LEGACY, lay_out, runs=("two-hosts", "gpu", "recorded"), is_served=True),
     # its frontend takes no run from the address, and shows the first
     "old": Way(OLD, converted("--for", "legacy"), runs=("cpu", "two-hosts", "gpu"), is_alone=True),
 }
@@ -338,7 +357,7 @@ def main():
         print(f"skipped: {e}".replace("\n", " "))
         return SKIPPED
     runs, n, bad = [], 0, 0
-    all_runs = the_runs(args.shared) + the_formats(args.work / "formats", args.build / "tests/recorded")
+    all_runs = the_runs(args.shared) + the_recorded(args) + the_formats(args.work / "formats", args.build / "tests/recorded")
     for run in all_runs:
         if run.name not in wanted([r.name for r in all_runs], args.only):
             continue
