@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The janitor sleeps on a word (futex), which threads change when they have emptied the stock of
- * chunks; otherwise it wakes for what is due next.
+ * The janitor sleeps on a word (futex), which threads change when the stock of chunks gets low;
+ * otherwise it wakes for what is due next. Who changes the word calls the system only if it sleeps.
  */
 #include "capture/janitor.h"
 
@@ -24,8 +24,9 @@ static struct {
     pthread_t thread;
     bool is_running;
     struct tbp_session *session;
-    uint32_t word; /* atomic: changes when there is something to do */
-    bool must_end; /* atomic */
+    uint32_t word;  /* atomic: changes when there is something to do */
+    bool is_asleep; /* atomic: or about to be, and looks at the word again */
+    bool must_end;  /* atomic */
 } janitor;
 
 static void futex(int operation, uint32_t value, const struct timespec *timeout) {
@@ -33,8 +34,18 @@ static void futex(int operation, uint32_t value, const struct timespec *timeout)
 }
 
 void tbp_janitor_wake(void) {
-    __atomic_fetch_add(&janitor.word, 1, __ATOMIC_RELEASE);
-    futex(FUTEX_WAKE, 1, NULL);
+    __atomic_fetch_add(&janitor.word, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_exchange_n(&janitor.is_asleep, false, __ATOMIC_SEQ_CST))
+        futex(FUTEX_WAKE, 1, NULL);
+}
+
+/* Until the word is another one, or for that long. */
+static void sleep_on(uint32_t word, int64_t rest_ns) {
+    struct timespec timeout = {rest_ns / SECOND_NS, rest_ns % SECOND_NS};
+    __atomic_store_n(&janitor.is_asleep, true, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&janitor.word, __ATOMIC_SEQ_CST) == word)
+        futex(FUTEX_WAIT, word, &timeout);
+    __atomic_store_n(&janitor.is_asleep, false, __ATOMIC_RELAXED);
 }
 
 /* Resident set in bytes: second field of statm, in pages. */
@@ -101,9 +112,7 @@ static void *run(void *argument) {
         int64_t next = work(session, &agenda, now);
         if (now >= session->end_at_ns && tbp_session_expire())
             break; /* the session is gone */
-        int64_t rest = next > now ? next - now : MILLISECOND_NS;
-        struct timespec timeout = {rest / SECOND_NS, rest % SECOND_NS};
-        futex(FUTEX_WAIT, word, &timeout);
+        sleep_on(word, next > now ? next - now : MILLISECOND_NS);
     }
     close(agenda.statm);
     return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Chunks of a spool: which are in use, which wait with their pages present, which are full. All of
- * it is under one lock that is taken once per 64 KiB of records.
+ * Chunks of a spool: which are in use, which wait with their pages present, which are full. Two
+ * stacks without a lock are what threads that record come near; all else is under one.
  */
 #include "capture/spool.h"
 
@@ -70,7 +70,8 @@ static uint64_t end_of(uint64_t n_chunks) {
 }
 
 static uint32_t untouched(const struct tbp_spool *spool, uint32_t max) {
-    return max > spool->n_begun ? max - spool->n_begun : 0;
+    uint32_t n_begun = __atomic_load_n(&spool->n_begun, __ATOMIC_RELAXED);
+    return max > n_begun ? max - n_begun : 0;
 }
 
 /* Of these, how many have their space on disk. */
@@ -85,7 +86,8 @@ static void disk_is_full(struct tbp_spool *spool) {
     pthread_mutex_lock(&spool->lock);
     uint32_t n = spool->n_begun + ready(spool, spool->all_chunks);
     spool->all_chunks = n;
-    spool->max_chunks = n < spool->max_chunks ? n : spool->max_chunks;
+    __atomic_store_n(&spool->max_chunks, n < spool->max_chunks ? n : spool->max_chunks,
+                     __ATOMIC_RELAXED);
     spool->exhausted_why = TBP_DROP_NO_CHUNK;
     pthread_mutex_unlock(&spool->lock);
 }
@@ -96,29 +98,92 @@ static uint32_t begin_chunks(struct tbp_spool *spool, uint32_t n, uint32_t max, 
     uint32_t left = ready(spool, max);
     *first = spool->n_begun;
     n = n < left ? n : left;
-    spool->n_begun += n;
+    __atomic_store_n(&spool->n_begun, spool->n_begun + n, __ATOMIC_RELAXED);
     if (n > 0)
         __atomic_store_n(&spool->header->n_chunks, spool->n_begun, __ATOMIC_RELEASE);
     return n;
 }
 
-static void push_free(struct tbp_spool *spool, uint32_t i) {
-    spool->next[i] = spool->first_free;
-    spool->first_free = i;
-    __atomic_store_n(&spool->n_free, spool->n_free + 1, __ATOMIC_RELAXED);
+/* ---- the stacks ---- */
+
+static uint32_t in_stock(const struct tbp_spool *spool) {
+    return __atomic_load_n(&spool->n_free, __ATOMIC_RELAXED);
 }
+
+static void set_next(struct tbp_spool *spool, uint32_t i, uint32_t next) {
+    __atomic_store_n(&spool->next[i], next, __ATOMIC_RELAXED);
+}
+
+/* The top after a change: a chunk that came back meanwhile must not pass for the one that was. */
+static uint64_t new_top(uint64_t old, uint32_t i) {
+    return ((old >> 32) + 1) << 32 | i;
+}
+
+static void push_free(struct tbp_spool *spool, uint32_t i) {
+    uint64_t top = __atomic_load_n(&spool->free_top, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&spool->n_free, 1, __ATOMIC_RELAXED);
+    do
+        set_next(spool, i, (uint32_t)top);
+    while (!__atomic_compare_exchange_n(&spool->free_top, &top, new_top(top, i), true,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+/* NO_CHUNK: the stock is empty. */
+static uint32_t pop_free(struct tbp_spool *spool) {
+    uint64_t top = __atomic_load_n(&spool->free_top, __ATOMIC_ACQUIRE);
+    uint32_t next;
+    do {
+        if ((uint32_t)top == NO_CHUNK)
+            return NO_CHUNK;
+        next = __atomic_load_n(&spool->next[(uint32_t)top], __ATOMIC_RELAXED);
+    } while (!__atomic_compare_exchange_n(&spool->free_top, &top, new_top(top, next), true,
+                                          __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
+    __atomic_fetch_sub(&spool->n_free, 1, __ATOMIC_RELAXED);
+    return (uint32_t)top;
+}
+
+static void push_full(struct tbp_spool *spool, uint32_t i) {
+    uint32_t top = __atomic_load_n(&spool->newly_full, __ATOMIC_RELAXED);
+    do
+        set_next(spool, i, top);
+    while (!__atomic_compare_exchange_n(&spool->newly_full, &top, i, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED));
+}
+
+/* What became full goes to the end of the queue, the last one last. Under the lock. */
+static void queue_full(struct tbp_spool *spool) {
+    uint32_t i = __atomic_exchange_n(&spool->newly_full, NO_CHUNK, __ATOMIC_ACQUIRE);
+    uint32_t first = NO_CHUNK, last = i;
+    while (i != NO_CHUNK) {
+        uint32_t before = spool->next[i];
+        set_next(spool, i, first);
+        first = i;
+        i = before;
+    }
+    if (first == NO_CHUNK)
+        return;
+    if (spool->newest_full == NO_CHUNK)
+        spool->oldest_full = first;
+    else
+        set_next(spool, spool->newest_full, first);
+    spool->newest_full = last;
+}
+
+/* ---- the stock ---- */
 
 /* How many of n chunks the stock lacks; raises what is kept when it nearly ran out. *end: where the
  * file must end for them. */
 static uint32_t missing(struct tbp_spool *spool, uint32_t n, uint64_t *end) {
     pthread_mutex_lock(&spool->lock);
-    if (spool->n_free >= spool->wanted_free) {
+    uint32_t n_free = in_stock(spool);
+    if (n_free >= spool->wanted_free) {
         spool->was_stocked = true;
-    } else if (spool->was_stocked && spool->n_free < spool->wanted_free / 4) {
+    } else if (spool->was_stocked && n_free < spool->wanted_free / 4) {
+        uint32_t more = spool->wanted_free * (spool->wanted_free < MAX_STOCK ? 2 : 1);
         spool->was_stocked = false;
-        spool->wanted_free *= spool->wanted_free < MAX_STOCK ? 2 : 1;
+        __atomic_store_n(&spool->wanted_free, more, __ATOMIC_RELAXED);
     }
-    uint32_t lack = spool->wanted_free > spool->n_free ? spool->wanted_free - spool->n_free : 0;
+    uint32_t lack = spool->wanted_free > n_free ? spool->wanted_free - n_free : 0;
     uint32_t left = untouched(spool, spool->max_chunks);
     n = n < lack ? n : lack;
     n = n < left ? n : left;
@@ -146,24 +211,13 @@ bool tbp_spool_stock(struct tbp_spool *spool, uint32_t n) {
     n = begin_chunks(spool, n, spool->max_chunks, &first);
     pthread_mutex_unlock(&spool->lock);
     populate((uint8_t *)chunk_at(spool, first), (size_t)n * TBP_SPOOL_CHUNK_BYTES);
-    pthread_mutex_lock(&spool->lock);
     for (uint32_t i = n; i-- > 0;)
         push_free(spool, first + i);
-    pthread_mutex_unlock(&spool->lock);
     return n > 0;
 }
 
 static void set_state(struct tbp_spool_chunk *chunk, enum tbp_spool_chunk_state state) {
     __atomic_store_n(&chunk->state, state, __ATOMIC_RELEASE);
-}
-
-static void push_full(struct tbp_spool *spool, uint32_t i) {
-    spool->next[i] = NO_CHUNK;
-    if (spool->newest_full == NO_CHUNK)
-        spool->oldest_full = i;
-    else
-        spool->next[spool->newest_full] = i;
-    spool->newest_full = i;
 }
 
 /* Records of a full chunk that no snapshot has taken. */
@@ -181,6 +235,7 @@ static uint64_t count_unread(const struct tbp_spool_chunk *chunk) {
 /* The oldest full chunk, whose records are forgotten. Not while a collector reads, which notes in
  * chunks how far it came. Under the lock. */
 static uint32_t recycle_oldest(struct tbp_spool *spool) {
+    queue_full(spool);
     uint32_t i = spool->oldest_full;
     if (i == NO_CHUNK || spool->is_read)
         return NO_CHUNK;
@@ -195,24 +250,23 @@ static uint32_t recycle_oldest(struct tbp_spool *spool) {
 /* Where a chunk comes from. */
 enum source { WARM, COLD, NOT_BACKED, NOWHERE };
 
-/* A chunk from the stock, the untouched end or the ring. COLD: its pages are not present.
+/* A ring keeps some chunks for the time in which a collector reads. */
+static bool must_recycle(const struct tbp_spool *spool, bool is_strings) {
+    uint32_t max = __atomic_load_n(&spool->max_chunks, __ATOMIC_RELAXED);
+    return spool->is_ring && !is_strings &&
+           in_stock(spool) + untouched(spool, max) <= max / RING_KEEPS;
+}
+
+/* A chunk from the ring, the stock or the untouched end. COLD: its pages are not present.
  * NOT_BACKED: one more could be had if the file were longer. Strings get what is kept for them
  * beyond the bound: records are nothing without names. Under the lock. */
 static enum source find_chunk(struct tbp_spool *spool, bool is_strings, uint32_t *i) {
     uint32_t max = is_strings ? spool->all_chunks : spool->max_chunks;
-    /* A ring keeps some chunks for the time in which a collector reads. */
-    uint32_t left = spool->n_free + untouched(spool, spool->max_chunks);
-    *i = NO_CHUNK;
-    if (spool->is_ring && !is_strings && left <= spool->max_chunks / RING_KEEPS)
-        *i = recycle_oldest(spool);
+    *i = must_recycle(spool, is_strings) ? recycle_oldest(spool) : NO_CHUNK;
+    if (*i == NO_CHUNK)
+        *i = pop_free(spool);
     if (*i != NO_CHUNK)
         return WARM;
-    *i = spool->first_free;
-    if (*i != NO_CHUNK) {
-        spool->first_free = spool->next[*i];
-        __atomic_store_n(&spool->n_free, spool->n_free - 1, __ATOMIC_RELAXED);
-        return WARM;
-    }
     if (begin_chunks(spool, 1, max, i))
         return COLD;
     if (untouched(spool, max))
@@ -223,17 +277,14 @@ static enum source find_chunk(struct tbp_spool *spool, bool is_strings, uint32_t
     return *i == NO_CHUNK ? NOWHERE : WARM;
 }
 
-/* The same, growing the file if need be: a little, since its thread waits. */
+/* The same where the stock is of no help, growing the file if need be: a little, since its thread
+ * waits. */
 static enum source obtain_chunk(struct tbp_spool *spool, bool is_strings, uint32_t *i) {
     enum source source;
     do {
         pthread_mutex_lock(&spool->lock);
         source = find_chunk(spool, is_strings, i);
         uint64_t end = end_of((uint64_t)spool->n_begun + 1);
-        __atomic_store_n(&spool->is_low,
-                         spool->n_free < spool->wanted_free / 2 &&
-                             spool->n_begun < spool->max_chunks,
-                         __ATOMIC_RELAXED);
         pthread_mutex_unlock(&spool->lock);
         if (source == NOT_BACKED && !grow(spool, end, LITTLE_BYTES))
             disk_is_full(spool);
@@ -241,9 +292,19 @@ static enum source obtain_chunk(struct tbp_spool *spool, bool is_strings, uint32
     return source;
 }
 
+static enum source any_chunk(struct tbp_spool *spool, bool is_strings, uint32_t *i) {
+    *i = must_recycle(spool, is_strings) ? NO_CHUNK : pop_free(spool);
+    enum source source = *i != NO_CHUNK ? WARM : obtain_chunk(spool, is_strings, i);
+    uint32_t wanted = __atomic_load_n(&spool->wanted_free, __ATOMIC_RELAXED);
+    uint32_t max = __atomic_load_n(&spool->max_chunks, __ATOMIC_RELAXED);
+    bool is_low = in_stock(spool) < wanted / 2 && untouched(spool, max);
+    __atomic_store_n(&spool->is_low, is_low, __ATOMIC_RELAXED);
+    return source;
+}
+
 struct tbp_spool_chunk *tbp_spool_take(struct tbp_spool *spool, enum tbp_spool_chunk_kind kind) {
     uint32_t i;
-    enum source source = obtain_chunk(spool, kind == TBP_SPOOL_CHUNK_STRINGS, &i);
+    enum source source = any_chunk(spool, kind == TBP_SPOOL_CHUNK_STRINGS, &i);
     if (source == NOWHERE)
         return NULL;
     struct tbp_spool_chunk *chunk = chunk_at(spool, i);
@@ -261,24 +322,33 @@ void tbp_spool_begin(struct tbp_spool_chunk *chunk) {
     set_state(chunk, TBP_SPOOL_CHUNK_WRITING);
 }
 
-void tbp_spool_full(struct tbp_spool *spool, struct tbp_spool_chunk *chunk) {
+/* Nothing is in it: it can serve again, but not under the eyes of a collector. */
+static void give_back(struct tbp_spool *spool, struct tbp_spool_chunk *chunk) {
     pthread_mutex_lock(&spool->lock);
-    if (chunk->kind == TBP_SPOOL_CHUNK_STRINGS) {
-        set_state(chunk, TBP_SPOOL_CHUNK_FULL); /* never in the queue: never used again */
-    } else if (chunk->committed == 0 && !spool->is_read) { /* nothing in it: it can serve again */
-        set_state(chunk, TBP_SPOOL_CHUNK_UNUSED);
-        push_free(spool, index_of(spool, chunk));
-    } else {
-        set_state(chunk, TBP_SPOOL_CHUNK_FULL);
+    set_state(chunk, spool->is_read ? TBP_SPOOL_CHUNK_FULL : TBP_SPOOL_CHUNK_UNUSED);
+    if (spool->is_read)
         push_full(spool, index_of(spool, chunk));
-    }
+    else
+        push_free(spool, index_of(spool, chunk));
     pthread_mutex_unlock(&spool->lock);
+}
+
+void tbp_spool_full(struct tbp_spool *spool, struct tbp_spool_chunk *chunk) {
+    bool is_strings = chunk->kind == TBP_SPOOL_CHUNK_STRINGS;
+    if (chunk->committed == 0 && !is_strings) {
+        give_back(spool, chunk);
+        return;
+    }
+    set_state(chunk, TBP_SPOOL_CHUNK_FULL);
+    if (!is_strings) /* those are never used again */
+        push_full(spool, index_of(spool, chunk));
 }
 
 /* What is in a list that was taken out of the spool belongs to the caller: chunks are looked at
  * without the lock, for which threads that record would have to wait. */
 void tbp_spool_detach(struct tbp_spool *spool) {
     pthread_mutex_lock(&spool->lock);
+    queue_full(spool);
     uint32_t first = spool->oldest_full;
     spool->is_read = true;
     spool->oldest_read = first;
@@ -293,37 +363,35 @@ struct list {
 };
 
 static void append(struct tbp_spool *spool, struct list *list, uint32_t i) {
-    spool->next[i] = NO_CHUNK;
+    set_next(spool, i, NO_CHUNK);
     if (list->n++ == 0)
         list->first = i;
     else
-        spool->next[list->last] = i;
+        set_next(spool, list->last, i);
     list->last = i;
 }
 
 void tbp_spool_attach(struct tbp_spool *spool) {
-    struct list taken = {NO_CHUNK, NO_CHUNK, 0}, left = taken;
+    struct list left = {NO_CHUNK, NO_CHUNK, 0};
     for (uint32_t i = spool->oldest_read, next; i != NO_CHUNK; i = next) {
         struct tbp_spool_chunk *chunk = chunk_at(spool, i);
         next = spool->next[i];
         bool is_taken = chunk->consumed >= chunk->committed;
         set_state(chunk, is_taken ? TBP_SPOOL_CHUNK_UNUSED : TBP_SPOOL_CHUNK_FULL);
-        append(spool, is_taken ? &taken : &left, i);
+        if (is_taken)
+            push_free(spool, i);
+        else
+            append(spool, &left, i);
     }
     pthread_mutex_lock(&spool->lock);
     if (left.n) { /* they are older than those that became full meanwhile */
-        spool->next[left.last] = spool->oldest_full;
+        set_next(spool, left.last, spool->oldest_full);
         spool->newest_full = spool->oldest_full == NO_CHUNK ? left.last : spool->newest_full;
         spool->oldest_full = left.first;
     }
-    if (taken.n) {
-        spool->next[taken.last] = spool->first_free;
-        spool->first_free = taken.first;
-        __atomic_store_n(&spool->n_free, spool->n_free + taken.n, __ATOMIC_RELAXED);
-    }
     spool->oldest_read = NO_CHUNK;
     spool->is_read = false;
-    __atomic_store_n(&spool->is_exhausted, spool->first_free == NO_CHUNK && spool->is_exhausted,
+    __atomic_store_n(&spool->is_exhausted, in_stock(spool) == 0 && spool->is_exhausted,
                      __ATOMIC_RELAXED);
     pthread_mutex_unlock(&spool->lock);
 }
@@ -462,7 +530,8 @@ int tbp_spool_open(struct tbp_spool **out, const struct tbp_spool_request *reque
         free(spool);
         return rc;
     }
-    spool->first_free = spool->oldest_full = spool->newest_full = spool->oldest_read = NO_CHUNK;
+    spool->free_top = spool->newly_full = NO_CHUNK;
+    spool->oldest_full = spool->newest_full = spool->oldest_read = NO_CHUNK;
     spool->wanted_free = MIN_STOCK;
     spool->is_ring = request->is_ring;
     spool->exhausted_why = TBP_DROP_CAP;

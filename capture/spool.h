@@ -6,8 +6,12 @@
  * reserved before a chunk is handed out, since a full disk would else be a fatal signal. Where no
  * file can be had the spool is plain memory, and does not outlive the process.
  *
+ * Who records takes chunks from a stack and puts full ones on another without a lock: it waits for
+ * nobody, nor calls the system, as long as the stock lasts. Only where records come faster than the
+ * disk takes them it has to wait for space, since they would be lost else.
+ *
  * Ownership: the session owns the spool, a chunk belongs to the thread that took it until it is
- * full. Thread-safety: take, full and stock lock the spool.
+ * full. Thread-safety: take, full, stock, detach, attach.
  */
 #ifndef TBP_CAPTURE_SPOOL_H
 #define TBP_CAPTURE_SPOOL_H
@@ -27,16 +31,18 @@ struct tbp_spool {
     char path[4096], folder[4096];   /* "" for memory */
 
     pthread_mutex_t growing; /* the file, which takes its time; never wanted while `lock` is held */
-    pthread_mutex_t lock;    /* all below; held for a moment only */
-    uint32_t max_chunks, all_chunks; /* for records; also for strings */
-    uint32_t n_begun;                /* chunks that have left the untouched end */
-    uint32_t *next;                  /* in the lists below, by chunk */
+    uint64_t free_top;       /* atomic: stack of chunks with their pages present; in its high half
+                                how often it changed */
+    uint32_t n_free;         /* atomic: in it, or about to be */
+    uint32_t newly_full;     /* atomic: stack of chunks that are not in the queue yet */
+    uint32_t *next;          /* in a list, by chunk */
     size_t list_bytes;
-    uint32_t first_free;               /* stack of chunks with their pages present */
-    uint32_t n_free;                   /* in it; atomic, for the janitor's look */
+    pthread_mutex_t lock;              /* all below; held for a moment only */
+    uint32_t max_chunks, all_chunks;   /* for records, atomic; also for strings */
+    uint32_t n_begun;                  /* atomic: chunks that have left the untouched end */
     uint32_t oldest_full, newest_full; /* queue in order of becoming full */
     uint32_t oldest_read;              /* the same of those that a collector reads */
-    uint32_t wanted_free;              /* what the janitor keeps in stock */
+    uint32_t wanted_free;              /* atomic: what the janitor keeps in stock */
     bool was_stocked;                  /* that much has been there since it was last raised */
     bool is_ring;
     bool is_read;      /* a collector reads: from detach to attach */

@@ -171,6 +171,8 @@ void tbp_string_table_attach(struct tbp_spool *spool) {
     table.spool = spool;
     table.chunk = NULL;
     table.sequence = 0;
+    if (spool) /* else the first thread that names something would have to map it */
+        is_ready();
     for (uint32_t i = 1; spool && i <= table.n; i++)
         if (!write_string(i, table.strings[i]))
             break;

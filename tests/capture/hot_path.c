@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * hot_path [RECORDS]: a thread that records waits for nothing, whatever the machine has to do.
+ * After its first scope the thread may not call the system any more: a filter of the kernel's turns
+ * each call into a signal, which counts it; only the clock, waking a sleeper, and what ends the
+ * thread are let through, none of which waits. Meanwhile others take snapshots and the janitor
+ * makes chunks. The thread records no faster than the stock lasts, as a program does. With the
+ * spool in memory ($TBPROF_SPOOL_DIR=memory) no page may be missing either.
+ *
+ * Exit code 1 if the thread called or faulted; 77 where filters are not to be had.
+ */
+#include "capture/record.h"
+#include "capture/tbprof.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SKIPPED = 77, THREADS = 8, RESERVE = 2 * THREADS /* chunks */, CALLS = 512 };
+enum { SCOPES_AT_ONCE = 256 /* twice, not half a chunk */, WARM_UP = 100000 };
+
+static struct {
+    uint64_t n_records;      /* of each thread */
+    uint64_t n_calls[CALLS]; /* by number; atomic, as all that follows */
+    long n_faults;
+    int n_filters, n_over; /* threads */
+} seen;
+
+static void count_call(int number, siginfo_t *info, void *context) {
+    (void)number, (void)context;
+    unsigned n = (unsigned)info->si_syscall;
+    __atomic_fetch_add(&seen.n_calls[n < CALLS ? n : CALLS - 1], 1, __ATOMIC_RELAXED);
+}
+
+#define LET(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), ALLOWED
+#define ALLOWED   BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define LOAD(member)                                                                               \
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, member))
+
+/* For this thread alone; false: the system has none. */
+static bool forbid_calls(void) {
+    struct sock_filter filter[] = {
+        LOAD(nr),
+        LET(clock_gettime),
+        LET(getrusage),
+        LET(rt_sigreturn),
+        LET(rt_sigprocmask),
+        LET(madvise), /* a thread that ends gives its stack back */
+        LET(exit),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 0, 3),
+        LOAD(args[1]),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 0, 1),
+        ALLOWED,
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+}
+
+static long faults(void) {
+    struct rusage r;
+    getrusage(RUSAGE_THREAD, &r);
+    return r.ru_minflt + r.ru_majflt;
+}
+
+static void record_some(void) {
+    while (__atomic_load_n(&tbp_record_spool->n_free, __ATOMIC_RELAXED) < RESERVE)
+        continue; /* the disk takes no more for now */
+    for (int i = 0; i < SCOPES_AT_ONCE; i++) {
+        TBPROF_SCOPE("forward");
+        TBPROF_SCOPE("matmul");
+    }
+}
+
+static void *train(void *unused) {
+    (void)unused;
+    for (int i = 0; i < WARM_UP / SCOPES_AT_ONCE; i++)
+        record_some();
+    faults();
+    __atomic_fetch_add(&seen.n_filters, forbid_calls(), __ATOMIC_RELAXED);
+    long before = faults();
+    for (uint64_t n = 0; n < seen.n_records; n += 4 * SCOPES_AT_ONCE)
+        record_some();
+    __atomic_fetch_add(&seen.n_faults, faults() - before, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&seen.n_over, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where) {
+    (void)st, (void)type, (void)where;
+    return remove(path);
+}
+
+static void must(tbprof_status status) {
+    if (status == TBPROF_OK)
+        return;
+    fprintf(stderr, "hot_path: %s\n", tbprof_last_error());
+    exit(2);
+}
+
+static void rest(void) {
+    struct timespec t = {0, 20000000};
+    nanosleep(&t, NULL);
+}
+
+static int judge(void) {
+    const char *folder = getenv("TBPROF_SPOOL_DIR");
+    bool is_memory = folder && strcmp(folder, "memory") == 0;
+    int n_wrong = 0;
+    for (unsigned i = 0; i < CALLS; i++) {
+        if (seen.n_calls[i])
+            printf("system call %u: %llu times\n", i, (unsigned long long)seen.n_calls[i]);
+        n_wrong += seen.n_calls[i] > 0;
+    }
+    printf("%d threads with %llu records each: %d calls, %ld page faults\n", THREADS,
+           (unsigned long long)seen.n_records, n_wrong, seen.n_faults);
+    return n_wrong > 0 || (is_memory && seen.n_faults > 0);
+}
+
+int main(int argc, char **argv) {
+    struct sigaction action = {.sa_sigaction = count_call, .sa_flags = SA_SIGINFO};
+    char logdir[4096];
+    const char *tmp = getenv("TMPDIR");
+    pthread_t threads[THREADS];
+    tbprof_options options;
+    seen.n_records = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
+    sigaction(SIGSYS, &action, NULL);
+    snprintf(logdir, sizeof logdir, "%s/hot_path-%d", tmp ? tmp : "/tmp", (int)getpid());
+    tbprof_options_init(&options);
+    options.full_policy = TBPROF_FULL_GROW;
+    must(tbprof_start(logdir, &options));
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, train, NULL);
+    while (__atomic_load_n(&seen.n_over, __ATOMIC_ACQUIRE) < THREADS) {
+        rest();
+        must(tbprof_snapshot(NULL));
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    must(tbprof_stop(0));
+    nftw(logdir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    if (seen.n_filters < THREADS) {
+        puts("skipped: this system has no filters of system calls");
+        return SKIPPED;
+    }
+    return judge();
+}
