@@ -59,7 +59,7 @@ static int check_value(const struct tbp_tool_param *p, const char *value, struct
     if (tbp_tool_param_takes(p, value))
         return TBP_OK;
     return tbp_fail(err, TBP_E_OPTION, "'%s' takes %s, not '%s'", p->key,
-                    p->kind == TBP_PARAM_SWITCH ? "true or false" : "a number of 0 or more", value);
+                    p->kind == TBP_PARAM_SWITCH ? "true or false" : "a number", value);
 }
 
 /* The plugin's pages send what they like; here a key that the tool does not know is a mistake. */

@@ -40,8 +40,9 @@ struct tbp_tool_param {
     enum { TBP_PARAM_TEXT, TBP_PARAM_SWITCH, TBP_PARAM_NUMBER } kind;
 };
 
-/* Whether a value makes sense: a switch is true or false, a number finite and not negative. Pages
- * send what they like, and get what the official converter makes of it; people are told. */
+/* Whether a value makes sense: a switch is true or false, a number finite (a window may begin
+ * before the trace). Pages send what they like, and get what the official converter makes of it;
+ * people are told. */
 bool tbp_tool_param_takes(const struct tbp_tool_param *p, const char *value);
 
 struct tbp_tool {

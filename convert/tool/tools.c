@@ -36,7 +36,7 @@ bool tbp_tool_param_takes(const struct tbp_tool_param *p, const char *value) {
     if (p->kind == TBP_PARAM_SWITCH)
         return strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
     return p->kind == TBP_PARAM_TEXT ||
-           (tbp_str_to_double(tbp_str_c(value), &number) && isfinite(number) && number >= 0);
+           (tbp_str_to_double(tbp_str_c(value), &number) && isfinite(number));
 }
 
 bool tbp_request_number(const struct tbp_request *r, const char *key, double fallback,

@@ -181,6 +181,7 @@ def main():
     ap.add_argument("--out")
     ap.add_argument("-j", type=int, default=os.cpu_count())
     a = ap.parse_args()
+    a.shared = os.path.abspath(a.shared)
     if not os.path.exists(os.path.join(a.shared, "oracle", "CASES.tsv")):
         print(f"skipped: no recorded answers in {a.shared}")
         sys.exit(SKIPPED)
