@@ -2,8 +2,8 @@
  *
  * Rules for suggestions: waiting for data, launches, idle devices, exposed communication, late
  * hosts (from collectives, else from steps); occupancy and tensor cores (from kernels);
- * fragmentation (from memory events); queues of datasets (advice_queues.c). A rule without
- * its figures says nothing.
+ * fragmentation (from memory events); periodic stalls (advice_stalls.c); queues of datasets
+ * (advice_queues.c). A rule without its figures says nothing.
  */
 #include "convert/report/advice.h"
 
@@ -268,6 +268,7 @@ int tbp_advices_collect(struct tbp_advices *a, struct tbp_session *s, uint32_t f
     }
     if (!status) {
         advise_steps(a, &trace);
+        tbp_advise_stalls(a, &trace);
         status = advise_stragglers(a, s, first, end, &trace, err);
     }
     tbp_step_trace_release(&trace);

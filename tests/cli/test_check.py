@@ -220,6 +220,36 @@ class Check(Base):
     def test_no_advice_without_a_figure(self):
         self.assertEqual(self.advice([event("cpu_op", "op", 0, 10)]), {})
 
+    def stalls_of(self, periods, numbers=None):
+        """Steps of 5 us, each so many us before the next one; the last has none behind it."""
+        starts = [sum(periods[:i]) for i in range(len(periods) + 1)]
+        path = self.path("stalls.pt.trace.json")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({"schemaVersion": 1, "traceEvents": [
+                step(numbers[i] if numbers else i + 1, at, 5) for i, at in enumerate(starts)]}, f)
+        found = json.loads(run("check", path, "--advice", "--json").stdout)["advice"]
+        return [(round(a["share"], 4), a["text"]) for a in found if a["key"] == "periodic_stall"]
+
+    def test_advice_of_stalls_at_equal_distances(self):
+        # 4 of 24 periods take 40 us, the others 10: 4 * 30 of 4 * 40 + 20 * 10 us are lost
+        periods = ([10] * 5 + [40]) * 4
+        right = [(0.3333, "one step of every 6 takes 4.0 times as long as the others on stalls: 40.000us against 10.000us, "
+                          "medians of 4 and 20 (steps 6, 12, 18 …): 33.3 % of all time")]
+        self.assertEqual(self.stalls_of(periods), right)
+        # the first step compiles: 120 of 450 us
+        (share, text), = self.stalls_of([100] + periods[1:])
+        self.assertEqual(share, 0.2667)
+        self.assertIn("one step of every 6 takes", text)
+
+    def test_no_advice_of_stalls_by_chance(self):
+        periods = ([10] * 5 + [40]) * 4
+        for name, others in (("two alone", periods[:12]), ("one place is fast", periods[:11] + [10] + periods[12:]),
+                             ("slow ones anywhere", [40 if i in (2, 3, 9, 13, 20) else 10 for i in range(24)]),
+                             ("every other one", [10, 40] * 12), ("hardly lost", ([10] * 59 + [20]) * 4)):
+            self.assertEqual(self.stalls_of(others), [], name)
+        # a schedule that records 6 steps of every 20: what lies in between was not recorded
+        self.assertEqual(self.stalls_of(periods, [i // 6 * 20 + i % 6 for i in range(25)]), [])
+
     def test_advice_of_kernels(self):
         events = healthy()
         for e in events:
