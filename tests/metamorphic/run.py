@@ -207,12 +207,13 @@ OF_THE_FILE = ("file_damaged", "records_dropped", "other_clock")
 def without_file(answers):
     """An xplane tells what was read; what was lost on the way, and that steps were repaired, concerns the original."""
     def rest(answer):
+        text = answer.decode()
         try:
-            found = json.loads(answer)
+            found, end = json.JSONDecoder().raw_decode(text)
         except ValueError:
             return answer
         found["findings"] = [f for f in found["findings"] if f["key"] not in OF_THE_FILE]
-        return json.dumps(found).encode()
+        return (json.dumps(found) + text[end:]).encode() # behind it: what was said on standard error
     repair = re.compile(rb'(\{"c":\[\{"v":"INFO"\},\{"v":)?"[^"]*\(repair: [^"]*"(\}\]\})?')
     seen = {name: repair.sub(b"", page) if name.endswith(".json") else page for name, page in answers.items()}
     return dict(seen, **{page: rest(answers[page]) for page in ("stats", "steps", "shapes")})
