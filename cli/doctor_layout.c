@@ -36,7 +36,10 @@ static void run_level(struct tbp_doctor *d, const struct tbp_doctor_check *self)
     struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, t->given);
     f->what = words[t->place];
     f->advice = tbp_arena_printf(d->arena, "tensorboard --logdir '%s'", t->root);
-    if (t->place == TBP_PLACE_FILE && !t->n_folders)
+    if (t->given_special)
+        f->what = tbp_arena_printf(d->arena, "is %s; TensorBoard wants the log directory",
+                                   t->given_special);
+    else if (t->place == TBP_PLACE_FILE && !t->n_folders)
         f->advice = tbp_arena_printf(d->arena, "tbprof view '%s', or tbprof convert", t->given);
 }
 

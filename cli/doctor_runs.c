@@ -181,6 +181,29 @@ const struct tbp_doctor_check tbp_check_empty_file = {
     .run = run_empty_file,
 };
 
+static void run_no_file(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    for (size_t i = 0; i < d->tree.runs.n; i++) {
+        const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
+        for (size_t k = 0; k < run->files.n; k++) {
+            const struct tbp_doctor_file *file = &run->files.at[k];
+            if (file->kind != TBP_FILE_SPECIAL)
+                continue;
+            struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, file->path);
+            f->what = tbp_arena_printf(
+                d->arena, "is %s, no file: the plugin opens what is called so, and fails or waits",
+                file->special);
+            f->advice = "put the file itself here, or remove it";
+        }
+    }
+}
+
+const struct tbp_doctor_check tbp_check_no_file = {
+    .name = "no-file",
+    .scope = TBP_CHECK_FILES,
+    .help = "what is called like a profile is a file",
+    .run = run_no_file,
+};
+
 static bool has_file(const struct tbp_doctor_folder *run, struct tbp_str host, const char *ending) {
     for (size_t i = 0; i < run->files.n; i++) {
         struct tbp_str name = tbp_str_c(run->files.at[i].name);

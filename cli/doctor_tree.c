@@ -92,6 +92,23 @@ static int by_name(const void *a, const void *b, void *ctx) {
     return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
 
+/* NULL: a file, or a folder. */
+static const char *special_of(const struct stat *st) {
+    switch (st->st_mode & S_IFMT) {
+    case S_IFREG:
+    case S_IFDIR:
+        return NULL;
+    case S_IFIFO:
+        return "a pipe";
+    case S_IFSOCK:
+        return "a socket";
+    case S_IFLNK:
+        return "a link to nothing";
+    default:
+        return "a device";
+    }
+}
+
 /* Hidden folders are passed over, as by the plugins; hidden files are not: some are caches. */
 static bool list_folder(struct entries *out, struct tbp_arena *arena, const char *path) {
     DIR *dir = opendir(path);
@@ -101,7 +118,9 @@ static bool list_folder(struct entries *out, struct tbp_arena *arena, const char
     for (struct dirent *d; (d = readdir(dir));) {
         struct entry e = {
             d->d_name, tbp_arena_printf(arena, "%s%s%s", path, slash, d->d_name), {0}};
-        if (stat(e.path, &e.st) != 0 || (d->d_name[0] == '.' && S_ISDIR(e.st.st_mode)))
+        if (stat(e.path, &e.st) != 0 && lstat(e.path, &e.st) != 0)
+            continue;
+        if (d->d_name[0] == '.' && S_ISDIR(e.st.st_mode))
             continue;
         e.name = tbp_arena_printf(arena, "%s", d->d_name);
         *tbp_vec_push(&out->list) = e;
@@ -117,7 +136,11 @@ static struct tbp_doctor_file file_of(const struct entry *e) {
                                 .size_bytes = (uint64_t)e->st.st_size,
                                 .mtime_s = (int64_t)e->st.st_mtime};
     f.kind = tbp_file_kind_of(tbp_str_c(e->name), &f.host, &f.advice);
-    f.is_readable = access(e->path, R_OK) == 0;
+    f.special = S_ISDIR(e->st.st_mode) ? "a folder" : special_of(&e->st);
+    if (f.special)
+        f.kind = f.kind == TBP_FILE_XPLANE || f.kind == TBP_FILE_PAGE ? TBP_FILE_SPECIAL
+                                                                      : TBP_FILE_OTHER;
+    f.is_readable = f.special || access(e->path, R_OK) == 0;
     return f;
 }
 
@@ -178,7 +201,7 @@ static void take_run(struct walk *w, const struct place *here, const struct entr
     run.is_writable = access(here->path, W_OK) == 0;
     for (size_t i = 0; i < entries->list.n; i++) {
         const struct entry *e = &entries->list.at[i];
-        if (!S_ISDIR(e->st.st_mode))
+        if (!S_ISDIR(e->st.st_mode) || file_of(e).kind == TBP_FILE_SPECIAL)
             add_file(&run, e);
     }
     struct tbp_doctor_logdir *l = &w->t->logdirs.at[run.logdir];
@@ -366,6 +389,7 @@ int tbp_tree_build(struct tbp_tree *t, struct tbp_arena *arena, const char *path
     if (stat(path, &st) != 0 || !realpath(path, real))
         return tbp_fail_errno(err, TBP_E_NOT_FOUND, "opening '%s' failed", path);
     const char *full = tbp_arena_printf(arena, "%s", real);
+    t->given_special = special_of(&st);
     find_place(t, full, !S_ISDIR(st.st_mode));
     if (t->place == TBP_PLACE_FILE && strcmp(t->root, above(arena, full, 1)) == 0)
         return TBP_OK;

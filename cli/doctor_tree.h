@@ -25,13 +25,15 @@ enum tbp_file_kind {
     TBP_FILE_CACHE,   /* made by the plugin itself */
     TBP_FILE_FOREIGN, /* looks like a profile, but no plugin reads this name */
     TBP_FILE_OTHER,
+    TBP_FILE_SPECIAL, /* called like a profile, but no file: a pipe, a folder, a dead link */
     TBP_FILE_KINDS
 };
 
 struct tbp_doctor_file {
     const char *name, *path;
     enum tbp_file_kind kind;
-    const char *advice; /* of foreign files: what to do with them */
+    const char *advice;  /* of foreign files: what to do with them */
+    const char *special; /* what it is if no file: "a pipe"; else NULL */
     struct tbp_str host;
     uint64_t size_bytes;
     int64_t mtime_s;
@@ -70,7 +72,8 @@ enum tbp_place { /* what the path given is */
 
 struct tbp_tree {
     struct tbp_arena *arena;
-    const char *given, *root; /* root: what --logdir should be */
+    const char *given, *root;  /* root: what --logdir should be */
+    const char *given_special; /* what `given` is if neither folder nor file; else NULL */
     enum tbp_place place;
     TBP_VEC(struct tbp_doctor_logdir) logdirs;
     TBP_VEC(struct tbp_doctor_folder) runs;

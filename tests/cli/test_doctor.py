@@ -330,6 +330,23 @@ class Files(DoctorCase):
         found, _ = self.look(self.path("pages"), python=old)
         self.assertEqual(found, [("problem", "empty-file"), ("problem", "receipt")])
 
+    def test_what_is_no_file(self):
+        """Beside a profile: a pipe and a socket, which nothing opens, a dead link and a folder with the name of one."""
+        self.copied()
+        os.mkfifo(os.path.join(self.log, RUN, "pipe.xplane.pb"))
+        os.mkfifo(os.path.join(self.log, RUN, "unimportant"))
+        os.mkdir(os.path.join(self.log, RUN, "folder.xplane.pb"))
+        os.symlink("nowhere", os.path.join(self.log, RUN, "link.xplane.pb"))
+        with socket.socket(socket.AF_UNIX) as s:
+            s.bind(os.path.join(self.log, RUN, "socket.xplane.pb"))
+            found, answer = self.look()
+        self.assertEqual(found, [("problem", "no-file")] * 4)
+        self.assertEqual([f["what"].split(",")[0] for f in answer["findings"]],
+                         ["is a folder", "is a link to nothing", "is a pipe", "is a socket"])
+        os.mkfifo(self.path("pipe"))
+        self.assertEqual(self.finds("problem", "level", self.path("pipe"))["what"],
+                         "is a pipe; TensorBoard wants the log directory")
+
     def test_damaged(self):
         xplane = self.copied()
         with open(SAMPLE, "rb") as f:
