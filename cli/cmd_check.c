@@ -27,7 +27,7 @@ static const struct tbp_opt check_options[] = {
 static const char *const check_examples[] = {
     "tbprof check logdir",
     "what speaks against the figures of a run",
-    "tbprof check trace.pt.trace.json --ignore steps_unknown && tbprof stats trace.pt.trace.json",
+    "tbprof check trace.json --ignore steps_unknown && tbprof stats trace.json",
     "a table only of a profile that is fit for it",
     NULL,
 };
@@ -63,8 +63,8 @@ const struct tbp_command tbp_command_check = {
     .args = "INPUT",
     .help = "whether a profile is fit to draw conclusions from",
     .about = "Looks for what spoils figures before anybody reads them: steps without device work, "
-             "durations that cannot\nbe, records lost or of another clock, ranks that are missing, "
-             "and more. Each finding comes with its figure\nand with what to do. Exit code 0: fit; "
+             "durations that cannot be, records lost or of another clock, ranks that are missing, "
+             "and more. Each finding comes with its figure and with what to do. Exit code 0: fit; "
              "1: there is a serious finding (marked !!).",
     .examples = check_examples,
     .options = check_options,

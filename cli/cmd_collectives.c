@@ -35,9 +35,9 @@ const struct tbp_command tbp_command_collectives = {
     .help = "who waited for whom in all-reduces and their kin",
     .about =
         "One row per call of a collective and rank, the longest wait first; before them, as text, "
-        "one per host. A\ncollective ends for all at once: the shortest call is the transfer, what "
-        "others took longer they waited for\nthe last one. Calls are matched by their place in the "
-        "step; without steps, in the profile. Clocks of ranks are\naligned by the ends of "
+        "one per host. A collective ends for all at once: the shortest call is the transfer, what "
+        "others took longer they waited for the last one. Calls are matched by their place in the "
+        "step; without steps, in the profile. Clocks of ranks are aligned by the ends of "
         "collectives where these agree, which is told; --clock-offset states it.",
     .examples = collectives_examples,
     .options = collectives_options,

@@ -8,7 +8,7 @@
 
 static const char *const completion_examples[] = {
     "source <(tbprof completion bash)",
-    "for the running bash",
+    "for the running bash; zsh after compinit does the same",
     "tbprof completion fish > ~/.config/fish/completions/tbprof.fish",
     "for every fish from now on",
     NULL,
@@ -16,9 +16,7 @@ static const char *const completion_examples[] = {
 
 static int run_completion(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                           struct tbp_error *err) {
-    (void)values, (void)n_args;
-    if (cli->common->json)
-        return tbp_fail(err, TBP_E_OPTION, "a completion script is no JSON: leave '--json' out");
+    (void)cli, (void)values, (void)n_args;
     return tbp_completion(stdout, args[0], err);
 }
 
@@ -32,5 +30,6 @@ const struct tbp_command tbp_command_completion = {
     .values_size = sizeof(struct tbp_common),
     .min_args = 1,
     .max_args = 1,
+    .has_no_json = true,
     .run = run_completion,
 };

@@ -53,11 +53,12 @@ const struct tbp_command tbp_command_export = {
     .args = "INPUT",
     .help = "events or averages in the format of another tool",
     .about = "Writes to standard output what another tool reads: all events (--chrome, --csv), "
-             "those of the host in order of\ntheir ends (--cntk), or averages (--mxnet).",
+             "those of the host in order of their ends (--cntk), or averages (--mxnet).",
     .examples = export_examples,
     .options = export_options,
     .values_size = sizeof(struct export_values),
     .min_args = 1,
     .max_args = 1,
+    .has_no_json = true,
     .run = run_export,
 };

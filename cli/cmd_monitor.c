@@ -6,6 +6,9 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/token_file.h"
+#include "plugin_data/json_out.h"
+
+#include <unistd.h>
 
 struct monitor_values {
     struct tbp_common common;
@@ -31,6 +34,20 @@ static const char *const monitor_examples[] = {
     NULL,
 };
 
+static int tell_json(struct tbp_cli *cli, const char *address, const char *text,
+                     struct tbp_error *err) {
+    struct tbp_sink_fd out;
+    struct tbp_json *j = TBP_NEW(cli->arena, struct tbp_json);
+    tbp_sink_fd_init(&out, STDOUT_FILENO);
+    tbp_json_init(j, &out.base);
+    tbp_json_lit(j, "{\"address\":");
+    tbp_json_str(j, tbp_str_c(address), TBP_JSON_GVIZ);
+    tbp_json_lit(j, ",\"text\":");
+    tbp_json_str(j, tbp_str_c(text), TBP_JSON_GVIZ);
+    tbp_json_lit(j, "}\n");
+    return tbp_json_finish(j, err);
+}
+
 static int run_monitor(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                        struct tbp_error *err) {
     const struct monitor_values *v = values;
@@ -53,6 +70,8 @@ static int run_monitor(struct tbp_cli *cli, const void *values, char **args, siz
                         target.text,
                         answer.was_reached ? tbp_grpc_status_name(answer.status) : "not reachable",
                         *answer.text ? ": " : "", answer.text);
+    if (v->common.json)
+        return tell_json(cli, target.text, answer.text, err);
     fputs(answer.text, stdout);
     return TBP_OK;
 }

@@ -34,7 +34,7 @@ static const struct tbp_opt recover_options[] = {
 static const char *const recover_examples[] = {
     "tbprof recover",
     "makes runs of all spools in $TBPROF_SPOOL_DIR, $TMPDIR and /tmp whose processes are gone",
-    "tbprof recover /tmp/tbprof-2026_08_21_14_05_09-77-1/worker_77.tbs --logdir logdir",
+    "tbprof recover /tmp/tbprof-2026_08_21_14_05_09-77-1 --logdir logdir",
     "one spool, to another log directory",
     "tbprof recover --watch --json",
     "beside jobs that may be killed, for scripts",

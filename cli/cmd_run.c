@@ -51,7 +51,7 @@ static const struct tbp_opt run_options[] = {
 static const char *const run_examples[] = {
     "tbprof run -- python train.py --epochs 3",
     "records it and all processes that it starts into logdir",
-    "tbprof run -o /tmp/log --set host_tracer_level=3 --set full_policy=ring -- ./train",
+    "tbprof run -s host_tracer_level=3 -s full_policy=ring -- ./train",
     "more detail, but only the last of it",
     NULL,
 };
@@ -336,5 +336,6 @@ const struct tbp_command tbp_command_run = {
     .values_size = sizeof(struct run_values),
     .min_args = 1,
     .max_args = SIZE_MAX,
+    .has_no_json = true,
     .run = run_run,
 };

@@ -47,7 +47,7 @@ const struct tbp_command tbp_command_stacks = {
     .help = "folded stacks for flame graphs",
     .about =
         "Prints one line per distinct stack: frames from the outermost, separated by ';', then "
-        "the microseconds spent\nin it. This is what flamegraph.pl, speedscope and inferno "
+        "the microseconds spent in it. This is what flamegraph.pl, speedscope and inferno "
         "read, and what PyTorch's export_stacks writes.",
     .examples = stacks_examples,
     .options = stacks_options,

@@ -60,9 +60,9 @@ const struct tbp_command tbp_command_stats = {
     .args = "INPUT",
     .help = "averages per op, as a table",
     .about = "Prints one row per op (and kernel): times on host and device, own and with what is "
-             "nested in it,\nmemory, count, average, smallest, largest and standard deviation.\n"
+             "nested in it, memory, count, average, smallest, largest and standard deviation.\n"
              "INPUT is a profile of any format, a run folder, a log directory or '-'. With "
-             "several hosts the rows are\nof all together.",
+             "several hosts the rows are of all together.",
     .examples = stats_examples,
     .options = stats_options,
     .values_size = sizeof(struct stats_values),

@@ -47,8 +47,8 @@ const struct tbp_command tbp_command_steps = {
     .help = "time per step and its parts",
     .about =
         "One row per step and host. Marker: from its begin to its end; period: to the begin of "
-        "the next one; gap: what\nno marker covers. Parts are unions of time: overlap counts "
-        "once. Device: from the first work launched in the\nstep to the end of the last; busy: "
+        "the next one; gap: what no marker covers. Parts are unions of time: overlap counts "
+        "once. Device: from the first work launched in the step to the end of the last; busy: "
         "any work; exposed: collectives beside which nothing is computed.\nWhat the profile "
         "does not tell is shown as --, never as 0.",
     .examples = steps_examples,

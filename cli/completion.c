@@ -268,7 +268,10 @@ static void zsh(FILE *out) {
           out);
     for (size_t i = 0; tbp_commands[i]; i++)
         zsh_command(out, tbp_commands[i]);
-    fputs("    esac\n}\n_tbprof \"$@\"\n", out);
+    /* a file on fpath is run to complete; source only tells of the function */
+    fputs("    esac\n}\nif [ \"$funcstack[1]\" = _tbprof ]; then\n    _tbprof \"$@\"\nelse\n"
+          "    compdef _tbprof tbprof\nfi\n",
+          out);
 }
 
 /* ---- fish ---- */
@@ -279,15 +282,16 @@ static void fish_option(FILE *out, const char *command, const struct tbp_opt *o)
                                          [OFFER_FOLDERS] =
                                              " -x -a '(__fish_complete_directories)'"};
     enum offer offer = offer_of_option(o);
-    fprintf(out, "complete -c tbprof -n '__fish_seen_subcommand_from %s' -l %s", command, o->name);
+    fprintf(out, "complete -c tbprof -n '__tbprof_runs %s' -l %s", command, o->name);
     if (o->letter)
         fprintf(out, " -s %c", o->letter);
     if (o->kind != TBP_OPT_FLAG && offer <= OFFER_FOLDERS) {
         fputs(offers[offer], out);
     } else if (o->kind != TBP_OPT_FLAG) {
-        fputs(" -x -a '", out);
+        bool is_list = offer == OFFER_TOOL_LIST;
+        fputs(is_list ? " -x -a '(__fish_append , " : " -x -a '", out);
         put_option_words(out, o);
-        fputc('\'', out);
+        fputs(is_list ? ")'" : "'", out);
     }
     fputs(" -d '", out);
     for (const char *p = o->help; *p; p++)
@@ -299,8 +303,8 @@ static void fish_argument(FILE *out, const struct tbp_command *c) {
     enum offer offer = offer_of_argument(c);
     if (offer == OFFER_FILES)
         return; /* which is what fish does */
-    fprintf(out, "complete -c tbprof -n '__fish_seen_subcommand_from %s'%s", c->name,
-            offer == OFFER_TOOLS ? "" : " -f");
+    fprintf(out, "complete -c tbprof -n '__tbprof_runs %s%s' -f", c->name,
+            offer == OFFER_TOOLS ? "; and test (count (commandline -opc)) -eq 2" : "");
     if (offer != OFFER_NOTHING) {
         fputs(" -a '", out);
         put_argument_words(out, c);
@@ -310,7 +314,10 @@ static void fish_argument(FILE *out, const struct tbp_command *c) {
 }
 
 static void fish(FILE *out) {
-    fputs("# fish completion of tbprof\n", out);
+    fputs("# fish completion of tbprof\n"
+          "function __tbprof_runs\n    set -l words (commandline -opc)\n"
+          "    test (count $words) -gt 1; and test $words[2] = $argv[1]\nend\n",
+          out);
     for (size_t i = 0; tbp_commands[i]; i++) {
         const struct tbp_command *c = tbp_commands[i];
         const struct tbp_opt *o;

@@ -7,8 +7,20 @@
 #include "convert/tool/tool.h"
 
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
-enum { OPTION_COLUMN = 28, NAME_COLUMN = 14 };
+enum { OPTION_COLUMN = 28, NAME_COLUMN = 14, WIDTH = 80, LEAST_WIDTH = 40, MOST_WIDTH = 120 };
+
+/* Of the terminal, as far as lines of that width can be read. */
+static size_t width_of(FILE *out) {
+    struct winsize size;
+    if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &size) != 0 || !size.ws_col)
+        return WIDTH;
+    return size.ws_col < LEAST_WIDTH  ? LEAST_WIDTH
+           : size.ws_col > MOST_WIDTH ? MOST_WIDTH
+                                      : size.ws_col;
+}
 
 static const char *bold(bool color) {
     return color ? "\033[1m" : "";
@@ -43,77 +55,90 @@ void tbp_help_wrap(FILE *out, const char *text, size_t indent, size_t width) {
     fputc('\n', out);
 }
 
-/* "-o, --output DIR" in a buffer; returns its length. */
-static size_t option_usage(const struct tbp_opt *o, char *buf, size_t size) {
-    char letter[5] = "    ";
-    if (o->letter) {
-        letter[0] = '-';
-        letter[1] = o->letter;
-        letter[2] = ',';
-    }
-    size_t n = (size_t)snprintf(buf, size, "%s--%s", letter, o->name);
+/* "  -o, --output DIR"; returns the column after it. Many choices take several lines. */
+static size_t write_usage(FILE *out, const struct tbp_opt *o, size_t width) {
+    size_t first = o->letter ? (size_t)fprintf(out, "  -%c, --%s", o->letter, o->name)
+                             : (size_t)fprintf(out, "      --%s", o->name);
+    size_t column = first;
     if (o->arg)
-        return n + (size_t)snprintf(buf + n, size - n, " %s", o->arg);
-    for (size_t i = 0; o->kind == TBP_OPT_CHOICE && o->choices[i] && n < size; i++)
-        n += (size_t)snprintf(buf + n, size - n, "%c%s", i ? '|' : ' ', o->choices[i]);
-    return n;
+        return column + (size_t)fprintf(out, " %s", o->arg);
+    for (size_t i = 0; o->kind == TBP_OPT_CHOICE && o->choices[i]; i++) {
+        bool is_full = column + strlen(o->choices[i]) + 2 > width;
+        if (is_full) {
+            fprintf(out, "|\n%*s", (int)first, "");
+            column = first;
+        }
+        column += (size_t)fprintf(out, "%c%s", i == 0 || is_full ? ' ' : '|', o->choices[i]);
+    }
+    return column;
 }
 
-static void write_option(FILE *out, const struct tbp_opt *o) {
-    char usage[160];
-    size_t n = option_usage(o, usage, sizeof usage);
-    if (n + 2 > OPTION_COLUMN - 2)
-        fprintf(out, "  %s\n%*s", usage, OPTION_COLUMN, "");
+static void write_option(FILE *out, const struct tbp_opt *o, size_t width) {
+    size_t column = write_usage(out, o, width);
+    if (column + 2 > OPTION_COLUMN)
+        fprintf(out, "\n%*s", OPTION_COLUMN, "");
     else
-        fprintf(out, "  %-*s", OPTION_COLUMN - 2, usage);
-    tbp_help_wrap(out, o->help, OPTION_COLUMN, TBP_HELP_WIDTH);
+        fprintf(out, "%*s", (int)(OPTION_COLUMN - column), "");
+    tbp_help_wrap(out, o->help, OPTION_COLUMN, width);
 }
 
 void tbp_help_command(FILE *out, const struct tbp_command *c, bool color) {
+    size_t width = width_of(out);
     fprintf(out, "%susage:%s tbprof %s [options] %s\n\n", bold(color), plain(color), c->name,
             c->args);
-    tbp_help_wrap(out, c->about, 0, TBP_HELP_WIDTH);
+    tbp_help_wrap(out, c->about, 0, width);
     fprintf(out, "\n%soptions:%s\n", bold(color), plain(color));
     const struct tbp_opt *o;
     for (size_t i = 0; (o = tbp_command_option(c, i)); i++)
-        write_option(out, o);
+        write_option(out, o, width);
     if (c->examples && c->examples[0])
         fprintf(out, "\n%sexamples:%s\n", bold(color), plain(color));
     for (size_t i = 0; c->examples && c->examples[i]; i += 2) {
         fprintf(out, "  %s\n      ", c->examples[i]);
-        tbp_help_wrap(out, c->examples[i + 1], 6, TBP_HELP_WIDTH);
+        tbp_help_wrap(out, c->examples[i + 1], 6, width);
     }
 }
 
 void tbp_help_overview(FILE *out, bool color) {
-    fprintf(out,
-            "tbprof records profiles, reads those of TensorFlow, JAX, PyTorch and many others\n"
-            "('tbprof tools' lists the formats) and answers every page of TensorBoard's Profile\n"
-            "tab.\n\n"
-            "%susage:%s tbprof COMMAND [options] ...\n\n%scommands:%s\n",
-            bold(color), plain(color), bold(color), plain(color));
-    for (size_t i = 0; tbp_commands[i]; i++)
-        fprintf(out, "  %-*s%s\n", NAME_COLUMN, tbp_commands[i]->name, tbp_commands[i]->help);
-    fputs("\n'tbprof COMMAND --help' tells the options of a command, 'tbprof --version' the "
-          "version.\n"
-          "Exit codes: 0 done, 1 input damaged beyond use or --strict violated, 2 usage or path "
-          "error.\n",
-          out);
+    size_t width = width_of(out);
+    tbp_help_wrap(
+        out,
+        "tbprof records profiles, reads those of TensorFlow, JAX, PyTorch and many others "
+        "('tbprof tools' lists the formats) and answers every page of TensorBoard's "
+        "Profile tab.",
+        0, width);
+    fprintf(out, "\n%susage:%s tbprof COMMAND [options] ...\n\n%scommands:%s\n", bold(color),
+            plain(color), bold(color), plain(color));
+    for (size_t i = 0; tbp_commands[i]; i++) {
+        fprintf(out, "  %-*s", NAME_COLUMN, tbp_commands[i]->name);
+        tbp_help_wrap(out, tbp_commands[i]->help, 2 + NAME_COLUMN, width);
+    }
+    fputc('\n', out);
+    tbp_help_wrap(out,
+                  "'tbprof COMMAND --help' tells the options of a command, 'tbprof --version' the "
+                  "version.\nExit codes: 0 done, 1 the input is damaged beyond use or does not "
+                  "pass (--strict, check, doctor), 2 usage or path error.",
+                  0, width);
 }
 
-/* Text for roff: '-' and '\' escaped, a leading '.' or ''' protected. */
+/* Text for roff: '-' and '\' escaped, leading dots and quotes protected. Lines may break after '|';
+ * a line end begins a paragraph. */
 static void roff(FILE *out, const char *text) {
-    if (*text == '.' || *text == '\'')
-        fputs("\\&", out);
+    bool is_first = true;
     for (; *text; text++) {
+        if (is_first && (*text == '.' || *text == '\''))
+            fputs("\\&", out);
+        is_first = *text == '\n';
         if (*text == '-')
             fputs("\\-", out);
         else if (*text == '\\')
             fputs("\\e", out);
+        else if (*text == '|')
+            fputs("|\\:", out);
+        else if (*text == '\n')
+            fputs("\n.PP\n", out);
         else
             fputc(*text, out);
-        if (*text == '\n' && (text[1] == '.' || text[1] == '\''))
-            fputs("\\&", out);
     }
 }
 
@@ -126,7 +151,7 @@ static void manual_option(FILE *out, const struct tbp_opt *o) {
     if (o->arg)
         fprintf(out, " \\fI%s\\fP", o->arg);
     for (size_t i = 0; o->kind == TBP_OPT_CHOICE && o->choices[i]; i++) {
-        fputc(i ? '|' : ' ', out);
+        fputs(i ? "|\\:" : " ", out);
         roff(out, o->choices[i]);
     }
     fputc('\n', out);
@@ -170,6 +195,7 @@ static void manual_params(FILE *out) {
 void tbp_help_manual(FILE *out) {
     fputs(".\\\" Made from the option tables by 'tbprof help --man'.\n"
           ".TH TBPROF 1 \"\" \"tbprof " TBP_VERSION "\" \"User Commands\"\n"
+          ".ad l\n.nh\n"
           ".SH NAME\ntbprof \\- record and convert profiles for TensorBoard's Profile tab\n"
           ".SH SYNOPSIS\n.B tbprof\n.I COMMAND\n[options] ...\n"
           ".SH DESCRIPTION\n"

@@ -2,6 +2,7 @@
  *
  * Texts made from the option tables: --help of a command, the overview of all commands, and the
  * manual page. Everything goes to a stream that the caller owns; write errors stay in the stream.
+ * Lines are as wide as the terminal, 80 columns elsewhere.
  */
 #ifndef TBP_CLI_HELP_H
 #define TBP_CLI_HELP_H
@@ -10,8 +11,6 @@
 #include "plugin_data/json_out.h"
 
 #include <stdio.h>
-
-enum { TBP_HELP_WIDTH = 80 };
 
 void tbp_help_overview(FILE *out, bool color);
 void tbp_help_command(FILE *out, const struct tbp_command *c, bool color);

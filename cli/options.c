@@ -30,7 +30,6 @@ const struct tbp_opt tbp_common_options[] = {
     {"help", 'h', TBP_OPT_FLAG, COMMON(help), NULL, "show this help", NULL},
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
 };
-#undef COMMON
 
 int tbp_command_find_near(const struct tbp_command **out, const char *name, struct tbp_error *err) {
     struct tbp_nearest nearest;
@@ -60,6 +59,8 @@ const struct tbp_opt *tbp_command_option(const struct tbp_command *c, size_t i) 
             return o;
     }
     for (const struct tbp_opt *o = tbp_common_options; o->name; o++) {
+        if (c->has_no_json && o->offset == COMMON(json))
+            continue;
         if (i-- == 0)
             return o;
     }

@@ -67,6 +67,7 @@ struct tbp_command {
     const struct tbp_opt *options;
     size_t values_size;
     size_t min_args, max_args;
+    bool has_no_json; /* its answer is a script, or a file of another tool: no option --json */
     int (*run)(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                struct tbp_error *err);
 };

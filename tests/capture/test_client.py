@@ -80,6 +80,18 @@ class Moods(Case):
             warnings.seek(0)
             self.assertEqual(warnings.read(), "")
 
+    def test_monitoring_as_json_and_refused(self):
+        def monitor(*args):
+            return subprocess.run([TBPROF, "monitor", "--duration_ms", "1", "--service_addr", *args],
+                                  capture_output=True, text=True, timeout=240)
+        a = self.serve()
+        answer = json.loads(monitor(a, "--json").stdout)
+        self.assertEqual(answer["address"], a)
+        self.assertTrue(answer["text"])
+        refused = monitor(self.serve("token=secret"))
+        self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+        self.assertIn("UNAUTHENTICATED", refused.stderr)
+
     def test_says_who_is_away_idle_or_in_trouble(self):
         nobody = socket.socket()  # has the port, and does not listen
         self.addCleanup(nobody.close)

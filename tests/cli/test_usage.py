@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Usage: help, errors, exit codes, what goes to which stream."""
+import fcntl
 import json
 import os
 import shutil
+import struct
 import subprocess
+import termios
 import unittest
 
 from support import ROOT, SAMPLE, SAMPLE_RUN, TBPROF, TWO_HOSTS, Case
@@ -17,7 +20,54 @@ class Usage(Case):
             text = self.expect(0, name, "--help").stdout
             self.assertIn("examples:", text)
             self.assertIn("--config FILE", text)
-            self.assertLessEqual(max(map(len, text.split("\n"))), 110)
+
+    def test_help_fills_lines_of_80_columns(self):
+        """Only paragraphs end lines that had room for the next word, and a paragraph ends with a full stop."""
+        commands = [c["name"] for c in json.loads(self.expect(0, "help", "--json").stdout)["commands"]]
+        for args in ([], *([c] for c in commands)):
+            lines = self.expect(0, *args, "--help").stdout.split("\n")
+            self.assertLessEqual(max(map(len, lines)), 80, args)
+            about = lines[2:lines.index("options:")] if args else lines
+            for line, after in zip(about, about[1:]):
+                has_room = after and not after.startswith(" ") and len(line) + 1 + len(after.split()[0]) <= 80
+                self.assertFalse(has_room and line and line[-1] not in ".:", line)
+
+    def test_help_is_as_wide_as_the_terminal(self):
+        def widest(columns):
+            main, end = os.openpty()
+            fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("4H", 50, columns, 0, 0))
+            with subprocess.Popen([TBPROF, "convert", "--help", "--color", "never"], stdout=end) as p:
+                os.close(end)
+                text = b""
+                try:
+                    while part := os.read(main, 65536):
+                        text += part
+                except OSError:  # the other end is closed
+                    pass
+                p.wait()
+            os.close(main)
+            options = text.decode().split("options:")[1].split("examples:")[0]
+            return max(len(line) for line in options.split("\r\n"))
+        self.assertTrue(90 < widest(100) <= 100)
+        self.assertTrue(50 < widest(60) <= 60)
+
+    def test_the_manual_has_no_faults(self):
+        if not shutil.which("groff"):
+            self.skipTest("groff is not installed")
+        manual = self.expect(0, "help", "--man").stdout
+        r = subprocess.run(["groff", "-K", "utf8", "-T", "utf8", "-man", "-ww"], input=manual, capture_output=True,
+                           text=True, timeout=240)
+        self.assertEqual((r.returncode, r.stderr), (0, ""))
+        self.assertIn("tbprof", r.stdout)
+
+    def test_json_is_offered_where_the_answer_can_be_json(self):
+        for c in json.loads(self.expect(0, "help", "--json").stdout)["commands"]:
+            has_json = "json" in [o["name"] for o in c["options"]]
+            self.assertEqual(has_json, c["name"] not in ("completion", "export", "run"), c["name"])
+        self.assertIn("unknown option '--json' of 'export'", self.expect(2, "export", "--csv", "--json", SAMPLE).stderr)
+        with open(self.path("c.yaml"), "w") as f:
+            f.write("json: true\n")  # of the commands that have it
+        self.expect(0, "export", "--csv", SAMPLE, "--config", self.path("c.yaml"))
 
     def test_version(self):
         self.assertRegex(self.expect(0, "--version").stdout, r"^tbprof \d+\.\d+\.\d+\n$")
@@ -145,7 +195,7 @@ class Usage(Case):
         for part in ("'-o+[", "'--output=[", ":DIR:_files -/'", "'*-O+[", "start_time_ms=", "'1:argument:(bash zsh fish)'"):
             self.assertIn(part, zsh)
         for part in ("-l output -s o -x -a '(__fish_complete_directories)'", "-l config -r -F", "start_time_ms=",
-                     "from completion' -f -a 'bash zsh fish'", "-l run -x -d"):
+                     "runs completion' -f -a 'bash zsh fish'", "-l run -x -d"):
             self.assertIn(part, fish)
         for shell, text in (("zsh", zsh), ("fish", fish)):
             if shutil.which(shell):
@@ -161,7 +211,7 @@ class Usage(Case):
             semantics = next(o for o in one[0]["options"] if o["name"] == "semantics")
             self.assertEqual((semantics["kind"], semantics["choices"]), ("choice", ["repair", "official", "tf"]))
         for args in (("completion", "bash", "--json"), ("help", "--man", "--json")):
-            self.assertIn("no JSON", self.expect(2, *args).stderr)
+            self.assertRegex(self.expect(2, *args).stderr, "no JSON|unknown option .--json")
         self.assertIn("did you mean 'convert'", self.expect(2, "help", "convrt").stderr)
 
     def test_small_slips(self):
