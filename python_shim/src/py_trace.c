@@ -13,6 +13,7 @@
  */
 #include "python_shim/src/py_shared.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <structmember.h>
@@ -85,9 +86,19 @@ static PyObject *arguments_of(PyObject *text) {
     return kwargs;
 }
 
+/* The keywords without the name, which may be one of them; a new reference, or NULL. */
+static PyObject *without_name(PyObject *kwargs) {
+    PyObject *rest = PyDict_Copy(kwargs);
+    if (rest && PyDict_DelItemString(rest, "name"))
+        PyErr_Clear();
+    return rest;
+}
+
 static PyObject *trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     Py_ssize_t n = PyTuple_Size(args);
-    PyObject *name = n == 1 || (n == 2 && type == types.scope) ? PyTuple_GetItem(args, 0) : NULL;
+    PyObject *name = n == 1 || (n == 2 && is_a(type, types.scope)) ? PyTuple_GetItem(args, 0)
+                     : n == 0 && kwargs ? PyDict_GetItemString(kwargs, "name")
+                                        : NULL;
     if (!name || !PyUnicode_Check(name)) {
         PyErr_SetString(PyExc_TypeError, "one name is needed, a str; the rest are keywords");
         return NULL;
@@ -97,9 +108,11 @@ static PyObject *trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     Py_INCREF(name);
     t->name = name;
-    t->kwargs = n == 2 ? arguments_of(PyTuple_GetItem(args, 1)) : kwargs;
-    if (n != 2)
+    if (n == 1)
         Py_XINCREF(kwargs);
+    t->kwargs = n == 2   ? arguments_of(PyTuple_GetItem(args, 1))
+                : n == 1 ? kwargs
+                         : without_name(kwargs);
     t->twin = NULL;
     t->scope = 0;
     t->vectorcall = trace_vectorcall;
@@ -185,15 +198,28 @@ static PyObject *trace_set_metadata(PyObject *self, PyObject *args, PyObject *kw
     return tbp_py_none();
 }
 
+/* The one argument of a decorator, by position or as `func`, as PyTorch's has it; borrowed. */
+static PyObject *decorated(PyObject *args, PyObject *kwargs) {
+    Py_ssize_t n = PyTuple_Size(args), n_named = kwargs ? PyDict_Size(kwargs) : 0;
+    PyObject *function = n == 1 && n_named == 0   ? PyTuple_GetItem(args, 0)
+                         : n == 0 && n_named == 1 ? PyDict_GetItemString(kwargs, "func")
+                                                  : NULL;
+    if (function && PyCallable_Check(function))
+        return function;
+    PyErr_SetString(PyExc_TypeError, "a scope is called with one function, which it decorates");
+    return NULL;
+}
+
 /* As a decorator: tbprof._annotate.annotate(function, name, **arguments). */
 static PyObject *trace_call(PyObject *self, PyObject *args, PyObject *kwargs) {
     struct trace *t = (struct trace *)self;
-    (void)kwargs;
+    PyObject *function = decorated(args, kwargs);
+    if (!function)
+        return NULL;
     tbprof_scope_end(t->scope);
     t->scope = 0;
     PyObject *module = PyImport_ImportModule("tbprof._annotate");
     PyObject *annotate = module ? PyObject_GetAttrString(module, "annotate") : NULL;
-    PyObject *function = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : Py_None;
     PyObject *both = PyTuple_Pack(2, function, t->name);
     PyObject *out = annotate && both ? PyObject_Call(annotate, both, t->kwargs) : NULL;
     Py_XDECREF(both);
@@ -207,25 +233,40 @@ static PyObject *trace_call(PyObject *self, PyObject *args, PyObject *kwargs) {
  * Entering and leaving looks __enter__ and __exit__ up and calls what it finds, which for methods
  * is an object made to bind each to self, and thrown away: a third of the time of a scope that is
  * not recorded. Here both give the Trace itself, which is called without arguments to enter and
- * with three to leave. Subclasses, which may be callable in their own way, and who asks the class
+ * with three to leave; so scope() enters, which nobody else's scopes do, and every other call
+ * decorates. Subclasses, which may be callable in their own way, and who asks the class
  * (contextlib.ExitStack) get the methods. */
+
+/* What `with` leaves with: None or the type of an exception first. */
+static int is_leaving(PyObject *const *args, Py_ssize_t n) {
+    return n == 3 && (args[0] == Py_None || PyType_Check(args[0]));
+}
+
+static PyObject *call_decorator(PyObject *self, PyObject *const *args, Py_ssize_t n,
+                                PyObject *names) {
+    Py_ssize_t n_named = names ? PyTuple_Size(names) : 0;
+    PyObject *tuple = PyTuple_New(n), *kwargs = PyDict_New();
+    bool is_made = tuple && kwargs;
+    for (Py_ssize_t i = 0; is_made && i < n; i++) {
+        Py_INCREF(args[i]);
+        PyTuple_SetItem(tuple, i, args[i]);
+    }
+    for (Py_ssize_t i = 0; is_made && i < n_named; i++)
+        is_made = PyDict_SetItem(kwargs, PyTuple_GetItem(names, i), args[n + i]) == 0;
+    PyObject *out = is_made ? trace_call(self, tuple, kwargs) : NULL;
+    Py_XDECREF(tuple);
+    Py_XDECREF(kwargs);
+    return out;
+}
 
 static PyObject *trace_vectorcall(PyObject *self, PyObject *const *args, size_t flags_and_n,
                                   PyObject *names) {
     Py_ssize_t n = (Py_ssize_t)(flags_and_n & (SIZE_MAX >> 1));
-    if (n == 0)
+    if (!names && n == 0)
         return trace_enter(self, NULL);
-    if (n == 3)
+    if (!names && is_leaving(args, n))
         return trace_exit(self, args, n);
-    (void)names;
-    PyObject *tuple = PyTuple_New(n);
-    for (Py_ssize_t i = 0; tuple && i < n; i++) {
-        Py_INCREF(args[i]);
-        PyTuple_SetItem(tuple, i, args[i]);
-    }
-    PyObject *out = tuple ? trace_call(self, tuple, NULL) : NULL;
-    Py_XDECREF(tuple);
-    return out;
+    return call_decorator(self, args, n, names);
 }
 
 struct way {

@@ -197,17 +197,19 @@ class Trace:
     __slots__ = ("_name", "_arguments", "_scope")
     _is_step = _is_lazy = False
 
-    def __init__(self, name, text=None, **arguments):
-        if text is not None:
-            arguments["args"] = text
+    def __init__(self, name, **arguments):
+        if not isinstance(name, str):
+            raise TypeError("one name is needed, a str; the rest are keywords")
         self._name, self._arguments, self._scope = name, arguments, 0
         if _is_on() and not self._is_lazy:
             self._begin()
 
-    def __call__(self, function):
+    def __call__(self, func):
+        if not callable(func):
+            raise TypeError("a scope is called with one function, which it decorates")
         self.__exit__()
         from tbprof import _annotate
-        return _annotate.annotate(function, self._name, **self._arguments)
+        return _annotate.annotate(func, self._name, **self._arguments)
 
     def _begin(self):
         self._scope = begin(self._name)
@@ -246,6 +248,11 @@ class Scope(Trace):
 
     __slots__ = ()
     _is_lazy = True
+
+    def __init__(self, name, *text, **arguments):
+        if len(text) > 1:
+            raise TypeError("one name and one text are all; the rest are keywords")
+        super().__init__(name, **({} if not text or text[0] is None else {"args": text[0]}), **arguments)
 
 
 # ---- sessions ----

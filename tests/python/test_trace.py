@@ -203,6 +203,32 @@ class Decorators(recorded.Case):
         result, run = self.recorded_by(function)
         self.assertEqual((result, len(recorded.named(run, "scope"))), (4, 1))
 
+    def test_a_scope_is_called_with_one_function_and_nothing_else(self):
+        from tbprof import _fallback
+        for scope in (tbprof.Trace("t"), tbprof.Scope("s"), tbprof.StepTrace("n", step_num=1), _fallback.Trace("f")):
+            self.assertEqual(scope(lambda: 3)(), 3)
+            self.assertEqual(scope(func=lambda: 4)(), 4)
+            for args, keywords in (((), {"x": 1}), ((len,), {"x": 1}), ((len,), {"func": len}), ((1,), {}),
+                                   ((1, 2), {}), ((1, 2, 3), {}), ((1, 2, 3, 4), {}), ((None, None, None), {"x": 1})):
+                with self.assertRaises(TypeError, msg=(args, keywords)):
+                    scope(*args, **keywords)
+
+    def test_the_name_may_be_a_keyword(self):
+        from tbprof import _fallback
+        tbprof.start(self.logdir)
+        with tbprof.Trace(name="by keyword", rows=3), tbprof.Scope(name="as PyTorch has it", args="text"):
+            pass
+        tbprof.stop()
+        run = self.run_of()
+        self.assertEqual(recorded.named(run, "by keyword")[0]["args"]["rows"], "3")
+        self.assertEqual(recorded.named(run, "as PyTorch has it")[0]["args"]["args"], "text")
+        for module in (tbprof, _fallback):
+            for args, keywords in (((), {}), ((3,), {}), ((), {"name": 3}), (("a", "b"), {})):
+                with self.assertRaises(TypeError, msg=(args, keywords)):
+                    module.Trace(*args, **keywords)
+            with self.assertRaises(TypeError):
+                module.Scope("a", "b", "c")
+
     def test_a_generator_is_a_scope_each_time_it_runs(self):
         @tbprof.annotate(name="generator")
         def count(n):
