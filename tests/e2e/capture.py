@@ -6,12 +6,13 @@ and looks at the pages of the run that comes of it.
   capture.py --build FOLDER [--shared FOLDER] [--shots FOLDER] [--chromium PATH]
 
 First one of them, whose pages are then held against what the server answers (profile_tab_check.mjs); then both by one
-request, which must land in one run that the pod viewer shows. (The pages of two workers that do not train together
-are another matter: the plugin means steps of the same number.) For how long
+request, which must land in one run, of which the pod viewer shows both: in the answer of xprof 2.24.2 (whose own
+frontend cannot open that page) and on the page of plugin 2.19.0. For how long
 annotations made the programs wait is printed, not judged (bench_stall measures it). Exit code 1 if anything is
 wrong, 77 with the reason if this cannot be tried here.
 """
 import argparse
+import importlib.util
 import json
 import os
 import re
@@ -26,7 +27,8 @@ DURATION_MS = 1000
 
 
 ROOT = HERE.parent.parent
-SKIPPED, NEWEST = 77, "xprof==2.24.2"
+SKIPPED, NEWEST, LEGACY = 77, "xprof==2.24.2", "tensorboard-plugin-profile==2.19.0"
+POD = "served-2.19" # run.py's way to look at the pod viewer
 
 
 class Unavailable(Exception):
@@ -55,7 +57,7 @@ def prepare(args):
     import board
     import run as environment
     try:
-        python = environment.prepare(str(base), [NEWEST])
+        python = environment.prepare(str(base), [NEWEST, LEGACY])
     except environment.Unavailable as e:
         raise Unavailable(str(e)) from e
     if not (modules / "node_modules/playwright-core").is_dir():
@@ -64,6 +66,14 @@ def prepare(args):
         if r.returncode:
             raise Unavailable("npm install playwright-core: " + r.stderr.strip()[-300:])
     return Tools(checker, python, modules, board)
+
+
+def look_at_pages():
+    """run.py of this folder, whose name that of tests/board has."""
+    spec = importlib.util.spec_from_file_location("look_at_pages", HERE / "run.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class Training:
@@ -128,7 +138,28 @@ def judge_one(args, tools, url, worker):
         yield line.startswith("PASS"), line[5:]
 
 
-def judge_two(args, tools, url, workers):
+def n_workers(pod):
+    """Of each step; workers of one machine have one name."""
+    steps = pod["podStatsSequence"]["podStatsMap"]
+    return sorted({len(step["podStatsPerCore"]) for step in steps}), len(steps)
+
+
+def pod_page(args, tools, run):
+    """Yields (is it right, text) for the pod viewer of plugin 2.19.0 with tbprof behind it: its own converter takes a run
+    of two hosts for an error."""
+    e2e = look_at_pages()
+    sys.path.insert(0, str(ROOT / "python_shim"))
+    from tbprof.charts import bundle
+    tools.folder, tools.charts = tools.modules, args.work.parent / "charts.js"
+    tools.charts.write_bytes(bundle())
+    files = {path.name.removesuffix(".xplane.pb"): path for path in run.glob("*.xplane.pb")}
+    way = argparse.Namespace(**{**vars(args), "work": args.work.parent, "chromium": shutil.which(args.chromium)})
+    with tools.board.Board(args.work, LEGACY, python=tools.python, **e2e.WAYS[POD].environment()) as board:
+        yield from e2e.check(tools, way, POD, [e2e.Run(run.name, files, "pod")], board)
+
+
+def judge_two(args, tools, board, workers):
+    url = f"http://127.0.0.1:{board.port}"
     run, text = capture(args, tools, url, workers)
     yield run is not None, text
     if run is None:
@@ -137,16 +168,19 @@ def judge_two(args, tools, url, workers):
     yield files == sorted(f"localhost_{w.port}.xplane.pb" for w in workers), "one run with " + " and ".join(files)
     steps = steps_of(args, run)
     yield len(steps) == 2 and min(steps) > 2, f"steps of the hosts: {steps}"
-    pod = subprocess.run([args.build / "tbprof", "tool", "pod_viewer", run], capture_output=True, text=True)
-    hosts = json.loads(pod.stdout)["podStatsSequence"]["podStatsMap"][0]["podStatsPerCore"] if not pod.returncode else {}
-    yield len(hosts) == 2, f"{len(hosts)} workers in the pod viewer"
+    ours = subprocess.run([args.build / "tbprof", "tool", "pod_viewer", run], capture_output=True, text=True)
+    theirs = board.data(run.name, "pod_viewer", "ALL_HOSTS")
+    for whose, body in (("tbprof's", ours.stdout), ("the newest plugin's", theirs.body)):
+        workers_of_steps, n_steps = n_workers(json.loads(body)) if body else ([], 0)
+        yield workers_of_steps == [2], f"{whose} pod viewer: {n_steps} steps, each of {workers_of_steps} workers"
+    yield from pod_page(args, tools, run)
 
 
 def judge(args, tools, board, workers):
     """Yields (is it right, text)."""
     url = f"http://127.0.0.1:{board.port}"
     yield from judge_one(args, tools, url, workers[0])
-    yield from judge_two(args, tools, url, workers)
+    yield from judge_two(args, tools, board, workers)
 
 
 def main():
@@ -163,8 +197,8 @@ def main():
     except Unavailable as e:
         print(f"skipped: {e}")
         return SKIPPED
-    args.work = args.build / "e2e/captured"
-    shutil.rmtree(args.work, ignore_errors=True)
+    args.work = args.build / "e2e/captured/runs"
+    shutil.rmtree(args.work.parent, ignore_errors=True)
     args.work.mkdir(parents=True)
     args.shots.mkdir(parents=True, exist_ok=True)
     workers = [Training(args.build, ms) for ms in (5, 8)]
