@@ -57,6 +57,8 @@ bool tbp_str_to_u64(struct tbp_str s, uint64_t *out);
 bool tbp_str_to_i64(struct tbp_str s, int64_t *out);
 /* Whole text is one number in the C locale, as strtod reads it, whatever the process's locale. */
 bool tbp_str_to_double(struct tbp_str s, double *out);
+/* What tbp_str_to_ps takes as units, for messages and help. */
+#define TBP_TIME_UNITS "ns, us, ms, s, min"
 /* A length of time with its unit (ns, us, ms, s, min), as "10ms", "-0.5 us"; up to 11 days. */
 bool tbp_str_to_ps(struct tbp_str s, int64_t *ps);
 

@@ -16,7 +16,7 @@ struct check_values {
 
 static const struct tbp_opt check_options[] = {
     {"ignore", 0, TBP_OPT_LIST, offsetof(struct check_values, ignored), "KEY",
-     "a finding that does not matter here, as steps_unknown; may be repeated", NULL},
+     "a finding that does not matter here, as steps_unknown; may be repeated", tbp_finding_keys},
     {"advice", 0, TBP_OPT_FLAG, offsetof(struct check_values, advice), NULL,
      "also say what could be made faster, each with the figure it is based on", NULL},
     TBP_REPORT_CLOCK_OPTION,

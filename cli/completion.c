@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One writer per shell. What a value or an argument can be follows from what the tables call it:
- * a choice, DIR, FILE, FORMAT, LIST, KEY=VALUE; "a|b", NAME, [COMMAND], INPUT. What has another
- * name is anything, and nothing is offered for it.
+ * words of its own, DIR, FILE, FORMAT, LIST, KEY=VALUE; "a|b", NAME, [COMMAND], INPUT. What has
+ * another name is anything, and nothing is offered for it.
  */
 #include "cli/completion.h"
 
@@ -30,7 +30,7 @@ static enum offer offer_of_option(const struct tbp_opt *o) {
         enum offer offer;
     } args[] = {{"DIR", OFFER_FOLDERS},    {"FILE", OFFER_FILES},     {"PROGRAM", OFFER_FILES},
                 {"FORMAT", OFFER_READERS}, {"LIST", OFFER_TOOL_LIST}, {"KEY=VALUE", OFFER_PARAMS}};
-    if (o->kind == TBP_OPT_CHOICE)
+    if (o->choices)
         return OFFER_CHOICES;
     for (size_t i = 0; o->arg && i < sizeof args / sizeof *args; i++) {
         if (strcmp(o->arg, args[i].arg) == 0)
@@ -71,7 +71,7 @@ static void put_params(FILE *out, const struct tbp_tool *t) {
 }
 
 static void put_option_words(FILE *out, const struct tbp_opt *o) {
-    for (size_t i = 0; o->kind == TBP_OPT_CHOICE && o->choices[i]; i++)
+    for (size_t i = 0; o->choices && o->choices[i]; i++)
         put_word(out, i, o->choices[i]);
     if (offer_of_option(o) == OFFER_PARAMS) {
         for (size_t i = 0; tbp_tools[i]; i++)
@@ -148,7 +148,7 @@ static void bash_params(FILE *out) {
         put_params(out, tbp_tools[i]);
         fputs("' ;;\n", out);
     }
-    fputs("        esac\n        compopt -o nospace 2>/dev/null\n    fi\n", out);
+    fputs("        esac\n    fi\n", out);
 }
 
 static void bash(FILE *out) {
@@ -182,7 +182,8 @@ static void bash(FILE *out) {
           "    *) COMPREPLY=($(IFS=' '; compgen -P \"$done\" -W \"$words\" -- "
           "\"${cur#\"$done\"}\")) ;;\n"
           "    esac\n"
-          "    case $kind in files|folders) compopt -o filenames 2>/dev/null ;; esac\n}\n"
+          "    case $kind in files|folders) compopt -o filenames 2>/dev/null ;; esac\n"
+          "    case ${COMPREPLY-} in *=) compopt -o nospace 2>/dev/null ;; esac\n}\n"
           "complete -F _tbprof tbprof\n",
           out);
 }

@@ -42,7 +42,8 @@ struct tbp_opt {
     const char *arg; /* what the value is called: "DIR", "FILE"; NULL for flags and choices. Of a
                       * number the values that it may have: "N", "N>0", "0..256" */
     const char *help;
-    const char *const *choices; /* NULL-terminated */
+    const char *const *choices; /* NULL-terminated: all that a choice may be; of other kinds what
+                                 * the shell offers to begin with, or NULL */
 };
 
 /* A row of a command whose work is done by threads (base/pool.h: TBP_POOL_MOST_THREADS). */

@@ -50,7 +50,8 @@ struct tbp_report_values {
     {                                                                                              \
         "clock-offset", 0, TBP_OPT_LIST, offsetof(struct tbp_report_values, clock_offsets),        \
             "HOST=TIME",                                                                           \
-            "by how much the clock of a host or rank is ahead, as 1=2.5ms; may be repeated. "      \
+            "by how much the clock of a host or rank is ahead, as 1=2.5ms (" TBP_TIME_UNITS        \
+            "); may be repeated. "                                                                 \
             "Without: clocks are aligned by collectives where these agree",                        \
             NULL                                                                                   \
     }

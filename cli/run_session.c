@@ -16,8 +16,11 @@
 const char *const tbp_semantics_choices[] = {"repair", "official", "tf", NULL};
 const char tbp_steps_help[] =
     "where steps come from: auto (what the profile marks), markers (step numbers alone), none, "
-    "whole (one step), every=10ms, name=PATTERN (each such range is a step), from=PATTERN (each "
+    "whole (one step), every=10ms (" TBP_TIME_UNITS
+    "), name=PATTERN (each such range is a step), from=PATTERN (each "
     "such event begins one)";
+const char *const tbp_steps_words[] = {"auto",   "markers", "none",  "whole",
+                                       "every=", "name=",   "from=", NULL};
 const char *const tbp_dialect_choices[] = {"newest", "legacy", NULL};
 
 struct reading {

@@ -17,8 +17,9 @@ extern const char *const tbp_dialect_choices[];
 
 /* Help of the option --steps. */
 extern const char tbp_steps_help[];
+extern const char *const tbp_steps_words[]; /* to begin with */
 #define TBP_STEPS_OPTION(offset)                                                                   \
-    { "steps", 0, TBP_OPT_TEXT, (offset), "SOURCE", tbp_steps_help, NULL }
+    { "steps", 0, TBP_OPT_TEXT, (offset), "SOURCE", tbp_steps_help, tbp_steps_words }
 
 struct tbp_run_loader {
     const struct tbp_run *run;

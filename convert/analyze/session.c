@@ -113,8 +113,8 @@ void tbp_session_set_steps(struct tbp_session *s, const struct tbp_step_source *
     s->steps = *steps;
 }
 
-bool tbp_session_has_given_steps(const struct tbp_session *s) {
-    return s->steps.kind != TBP_STEPS_AUTO;
+enum tbp_step_source_kind tbp_session_steps_kind(const struct tbp_session *s) {
+    return s->steps.kind;
 }
 
 struct tbp_pool *tbp_session_pool(const struct tbp_session *s) {

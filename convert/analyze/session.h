@@ -70,7 +70,7 @@ void tbp_session_free(struct tbp_session *s);
 uint32_t tbp_session_n_hosts(const struct tbp_session *s);
 struct tbp_str tbp_session_host_name(const struct tbp_session *s, uint32_t host);
 enum tbp_semantics tbp_session_semantics(const struct tbp_session *s);
-bool tbp_session_has_given_steps(const struct tbp_session *s);
+enum tbp_step_source_kind tbp_session_steps_kind(const struct tbp_session *s);
 struct tbp_pool *tbp_session_pool(const struct tbp_session *s);
 
 /* The host with its events, grouped (analyze/grouping.h has run), loaded on first use; NULL on

@@ -18,7 +18,7 @@ static const struct {
     {"markers", TBP_STEPS_MARKERS, NULL},
     {"none", TBP_STEPS_NONE, NULL},
     {"whole", TBP_STEPS_WHOLE, NULL},
-    {"every", TBP_STEPS_EVERY, "a time with its unit, as in every=10ms"},
+    {"every", TBP_STEPS_EVERY, "a time with its unit (" TBP_TIME_UNITS "), as in every=10ms"},
     {"name", TBP_STEPS_NAME, "a name, as in 'name=train_step*'"},
     {"from", TBP_STEPS_FROM, "a name, as in 'from=zero_grad*'"},
 };

@@ -321,7 +321,8 @@ static void add_marks(struct applying *a) {
 static void tell(struct applying *a, const struct tbp_step_source *s) {
     struct tbp_host *h = a->h;
     const char *text =
-        a->steps.list.n || s->kind == TBP_STEPS_NONE
+        s->kind == TBP_STEPS_NONE ? "there are no steps, because --steps none asks for that"
+        : a->steps.list.n
             ? tbp_arena_printf(&h->arena, "steps are those of --steps %.*s: %zu", (int)s->text.n,
                                s->text.p, a->steps.list.n)
             : tbp_arena_printf(&h->arena, "--steps %.*s finds nothing in this profile: no steps",
@@ -347,6 +348,7 @@ static void apply(struct applying *a, const struct tbp_step_source *s) {
             forget_line(&h->planes[p].lines[k]);
     }
     h->has_given_steps = true;
+    h->wants_no_steps = s->kind == TBP_STEPS_NONE;
     tell(a, s);
     if (a->steps.list.n == 0)
         return;

@@ -187,6 +187,7 @@ struct tbp_host {
     bool is_foreign;      /* not read from an xplane: the input holds none of its bytes */
     bool was_grouped;     /* the file came with groups: nothing was computed */
     bool has_given_steps; /* by --steps: nothing but its marks makes a step */
+    bool wants_no_steps;  /* … and it asks for none */
     struct tbp_ledger ledger;
     struct tbp_arena arena;   /* names, tables of metadata */
     struct tbp_arena columns; /* event columns */

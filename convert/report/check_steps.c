@@ -86,21 +86,28 @@ static void take_facts(struct tbp_findings *f, const struct tbp_host *h,
     facts->window_ps = last_ps > first_ps ? last_ps - first_ps : 0;
 }
 
+static const char *why_unknown(const struct tbp_host *h) {
+    return h->wants_no_steps    ? "there are no steps, because --steps none asks for that"
+           : h->has_given_steps ? "what --steps asks for is not in the profile: no steps"
+                                : "nothing in the profile says where a step begins and ends";
+}
+
 void tbp_check_steps(struct tbp_findings *f, const struct tbp_host *h,
                      struct tbp_host_facts *facts) {
     struct tbp_step_marks marks = {0};
     tbp_step_marks_collect(&marks, h);
-    tbp_finding_add(f, &(struct tbp_finding){
-                           .key = "steps_unknown",
-                           .host = h->name,
-                           .spoils = TBP_SPOILS_STEPS,
-                           .count = marks.list.n == 0,
-                           .text = h->has_given_steps
-                                       ? "what --steps asks for is not in the profile: no steps"
-                                       : "nothing in the profile says where a step begins and ends",
-                           .advice = "times per step are unknown, times per op are not; mark steps "
-                                     "in the program (docs/recording.md), or say with --steps what "
-                                     "a step is"});
+    tbp_finding_add(
+        f, &(struct tbp_finding){
+               .key = "steps_unknown",
+               .host = h->name,
+               .spoils = TBP_SPOILS_STEPS,
+               .count = marks.list.n == 0,
+               .text = why_unknown(h),
+               .advice = h->wants_no_steps
+                             ? "times per step are unknown, times per op are not"
+                             : "times per step are unknown, times per op are not; mark steps "
+                               "in the program (docs/recording.md), or say with --steps what "
+                               "a step is"});
     tbp_finding_add(
         f,
         &(struct tbp_finding){

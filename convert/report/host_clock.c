@@ -49,7 +49,9 @@ int tbp_clock_offset_parse(struct tbp_clock_offset *out, const char *text, struc
     if (out->host.n && tbp_str_to_ps(tbp_str_sub(s, equals + 1, s.n), &out->ahead_ps))
         return TBP_OK;
     return tbp_fail(err, TBP_E_OPTION,
-                    "'clock-offset' takes HOST=TIME or RANK=TIME, as in 1=2.5ms, not '%s'", text);
+                    "'clock-offset' takes HOST=TIME or RANK=TIME, the time with its "
+                    "unit (" TBP_TIME_UNITS "), as in 1=2.5ms, not '%s'",
+                    text);
 }
 
 bool tbp_clock_offset_is_of(const struct tbp_clock_offset *o, struct tbp_str host, int64_t rank) {

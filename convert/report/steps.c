@@ -63,7 +63,7 @@ struct steps {
     struct tbp_findings findings;
     struct tbp_column columns[COLUMNS];
     uint64_t first_ps; /* starts are shown from here */
-    bool is_given;     /* by --steps */
+    enum tbp_step_source_kind kind;
 };
 
 static int64_t time_of(const struct tbp_step_times *t, size_t column) {
@@ -158,10 +158,10 @@ static void put_json(struct tbp_json *j, const void *ctx, const struct tbp_table
     tbp_json_lit(j, "{\"schema\":\"tbprof.steps/1\",\"known\":");
     tbp_json_lit(j, s->trace.list.n ? "true" : "false");
     tbp_json_lit(j, ",\"marked_by\":");
-    tbp_json_lit(j, !s->trace.list.n        ? "null"
-                    : s->is_given           ? "\"option\""
-                    : s->trace.is_of_device ? "\"device\""
-                                            : "\"host\"");
+    tbp_json_lit(j, !s->trace.list.n            ? "null"
+                    : s->kind != TBP_STEPS_AUTO ? "\"option\""
+                    : s->trace.is_of_device     ? "\"device\""
+                                                : "\"host\"");
     tbp_json_lit(j, ",\"summary\":");
     put_summary_json(j, &s->trace);
     tbp_put_us(j, ",\"outside\":{\"input_us\":", (int64_t)o->input_ps);
@@ -193,7 +193,9 @@ static void put_text(struct tbp_json *j, const void *ctx, const struct tbp_table
     const struct tbp_step_outside *o = &s->trace.outside;
     char text[TBP_VALUE_MAX];
     if (s->trace.list.n == 0) {
-        tbp_json_lit(j, s->is_given
+        tbp_json_lit(j, s->kind == TBP_STEPS_NONE
+                            ? "steps: none, because --steps none asks for that\n"
+                        : s->kind != TBP_STEPS_AUTO
                             ? "steps: unknown, because --steps finds none\n"
                             : "steps: unknown, because nothing in the profile marks them\n");
         tbp_findings_text(j, &s->findings, color);
@@ -285,7 +287,7 @@ static int collect(struct steps *s, struct tbp_session *session, const struct tb
 
 static int write(struct tbp_session *session, const struct tbp_report_request *r,
                  struct tbp_sink *out, struct tbp_error *err) {
-    struct steps s = {.is_given = tbp_session_has_given_steps(session)};
+    struct steps s = {.kind = tbp_session_steps_kind(session)};
     tbp_findings_init(&s.findings);
     int status = collect(&s, session, r, err);
     if (!status)

@@ -87,6 +87,26 @@ class StepSources(Case):
         self.assertIn("finds nothing in this profile", self.expect(0, "info", self.trace, "--steps",
                                                                    "name=nothing").stdout)
 
+    def test_none_is_told_as_what_was_asked_for(self):
+        self.assertIn("steps: none, because --steps none asks for that",
+                      self.expect(0, "steps", SAMPLE, "--steps", "none").stdout)
+        told = "there are no steps, because --steps none asks for that"
+        for command in ("check", "info"):
+            out = self.expect(0, command, SAMPLE, "--steps", "none").stdout
+            self.assertIn(told, out)
+            self.assertNotIn("what --steps asks for is not in the profile", out)
+
+    def test_numbers_are_signed_and_of_64_bits(self):
+        numbers = [-3, 9223372036854775807, -9223372036854775808]
+        path = self.path("wide.pt.trace.json")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({"schemaVersion": 1, "traceEvents": [
+                event("user_annotation", f"ProfilerStep#{n}", 100 * i, 90) for i, n in enumerate(numbers)]}, f)
+        self.assertEqual([s for s, *_ in self.rows("auto", path)], numbers)
+        self.assertEqual([s for s, *_ in self.rows("name=ProfilerStep#*", path)], numbers)
+        text = self.expect(0, "steps", path).stdout.splitlines()
+        self.assertEqual([int(line.split()[0]) for line in text[1:4]], numbers)
+
     def test_conversions_warn_of_names_that_no_event_has(self):
         warning = "no event has the name given to --steps"
         for source, is_told in (("name=nothing", True), ("from=nothing", True), ("name=turn", False), ("none", False)):
@@ -157,6 +177,13 @@ class StepSources(Case):
             for command in (["steps"], ["check"], ["stats"], ["info"], ["convert"], ["tool", "overview_page"]):
                 r = self.expect(2, *command, self.trace, "--steps", source)
                 self.assertIn("'steps'", r.stderr)
+        units = "(ns, us, ms, s, min)"
+        self.assertIn(units, self.expect(2, "steps", self.trace, "--steps", "every=10").stderr)
+        self.assertIn(units, self.expect(2, "steps", self.trace, "--clock-offset", "1=5").stderr)
+        for command in ("steps", "collectives"):
+            shown = " ".join(self.expect(0, command, "--help").stdout.split())
+            self.assertIn(f"every=10ms {units}", shown)
+            self.assertIn(f"1=2.5ms {units}", shown)
         self.assertIn("more than 1000000", self.expect(2, "steps", self.trace, "--steps", "every=1ns").stderr)
 
 

@@ -187,6 +187,8 @@ class Usage(Case):
                               (("tool", "trace_viewer@", "x", "-O", "start"), ["start_time_ms="]),
                               (("tool", "trace_viewer", "@", "x", "--param", "search_m"), ["search_metadata="]),
                               (("tool", "overview_page", "x", "-O", ""), []), (("completion", ""), ["bash", "zsh", "fish"]),
+                              (("steps", "--steps", ""), ["auto", "markers", "none", "whole", "every=", "name=", "from="]),
+                              (("stats", "--steps", "=", "e"), ["every="]), (("check", "--ignore", "steps_a"), ["steps_again"]),
                               (("help", "comp"), ["completion"]), (("nothing", ""), []), (("backend", "i"), ["install"])):
             self.assertEqual(sorted(self.complete(*words)), sorted(wanted), words)
 
