@@ -403,19 +403,20 @@ static void warn_host(const struct convert *c, const struct tbp_convert_host *h)
             h->name.p, h->caches.list.n, tbp_plural(h->caches.list.n));
 }
 
-static bool has_repairs(const struct tbp_convert_result *result) {
-    for (size_t i = 0; i < result->n_hosts; i++)
-        for (int k = 0; k < TBP_LEDGER_KEYS; k++)
-            if (result->hosts[i].ledger.count[k] &&
-                strncmp(tbp_ledger_name((enum tbp_ledger_key)k), "repair_", 7) == 0)
-                return true;
-    return false;
+/* Repairs that the pages tell and the xplane beside them does not have. */
+static bool lacks_repairs(const struct tbp_convert_host *h) {
+    bool is_repaired = false;
+    for (int k = 0; k < TBP_LEDGER_KEYS; k++)
+        is_repaired |= h->ledger.count[k] &&
+                       strncmp(tbp_ledger_name((enum tbp_ledger_key)k), "repair_", 7) == 0;
+    return is_repaired && h->has_old_xplane;
 }
 
 /* What the user should know of a run although it was written. */
 static void warn_run(const struct convert *c, const struct tbp_convert_job *job,
                      const struct tbp_convert_result *result, int status) {
     size_t n_pages = 0;
+    bool any_lacks = false;
     for (size_t i = 0; i < result->n_hosts; i++) {
         const struct tbp_convert_host *h = &result->hosts[i];
         bool is_host = i < job->run->n_hosts;
@@ -423,6 +424,7 @@ static void warn_run(const struct convert *c, const struct tbp_convert_job *job,
         if (!is_host || h->status)
             continue;
         n_pages -= job->has_xplane && n_pages > 0;
+        any_lacks |= lacks_repairs(h);
         warn_host(c, h);
     }
     if (result->left_out)
@@ -432,7 +434,7 @@ static void warn_run(const struct convert *c, const struct tbp_convert_job *job,
                      job->folder, result->left_out);
     if (!status && c->v->for_whom == FOR_LEGACY)
         warn_hidden(c, job);
-    else if (!status && !job->has_xplane && has_repairs(result))
+    else if (!status && any_lacks)
         tbp_cli_note(c->cli,
                      "'%s': repairs are on the pages alone; plugins that read the xplane "
                      "themselves show them in a run written with -o DIR",

@@ -135,7 +135,7 @@ static struct tbp_receipt_facts facts_of(const struct run_state *run, struct tbp
 
 static int rewrite_xplane(void *ctx, struct tbp_sink *sink, struct tbp_error *err) {
     struct host_state *h = ctx;
-    return tbp_rewrite_xplane(h->run->session, h->opened, 0, sink, &h->n_left_out, err);
+    return tbp_rewrite_xplane(h->run->session, h->host, 0, sink, &h->n_left_out, err);
 }
 
 static int write_xplane(struct host_state *h, struct tbp_error *err) {
@@ -202,6 +202,8 @@ static int convert_opened(struct host_state *h, struct tbp_host *host,
     int status = write_files(h, file->size_bytes, err);
     if (h->n_left_out)
         tbp_ledger_count(&host->ledger, TBP_LEDGER_WRITE_CAP, h->n_left_out, TBP_NO_OFFSET);
+    result->has_old_xplane =
+        !job->has_xplane && tbp_rewrite_xplane_is_needed(h->run->session, host);
     result->ledger = host->ledger;
     result->input_bytes = host->size_bytes;
     result->start_s = start_of(host);

@@ -36,6 +36,7 @@ struct tbp_convert_host {
     int64_t start_s; /* when the profile begins, since 1970 */
     size_t n_files;
     unsigned n_kept, n_removed;
+    bool has_old_xplane;           /* none was written, and the one there is not repaired */
     struct tbp_cache_names caches; /* of the plugin, removed */
     uint64_t size_bytes;           /* of what was written */
     uint64_t input_bytes;          /* of what was read */

@@ -46,7 +46,9 @@ struct gpu_walk {
     struct tbp_grow ops, name_scope, xla_ops, buffers, modules, source;
 };
 
-static void read_kernel(const struct tbp_line *l, size_t i, struct kernel *k) {
+static void read_kernel(const struct tbp_derive_plane *d, const struct tbp_line *l, size_t i,
+                        struct kernel *k) {
+    struct tbp_str level_0 = TBP_STR_NONE;
     *k = (struct kernel){.details = TBP_STR_NONE,
                          .module = TBP_STR_NONE,
                          .hlo_op = TBP_STR_NONE,
@@ -56,6 +58,9 @@ static void read_kernel(const struct tbp_line *l, size_t i, struct kernel *k) {
         switch (st.meta->key) {
         case TBP_STAT_TF_OP:
             k->tf_op = tbp_stat_s(&st);
+            break;
+        case TBP_STAT_LEVEL_0:
+            level_0 = tbp_stat_s(&st);
             break;
         case TBP_STAT_HLO_OP:
             k->hlo_op = tbp_stat_s(&st);
@@ -89,6 +94,8 @@ static void read_kernel(const struct tbp_line *l, size_t i, struct kernel *k) {
             break;
         }
     }
+    if (d->takes_level_0 && k->tf_op.n == 0)
+        k->tf_op = level_0;
 }
 
 /* ---- names ---- */
@@ -229,7 +236,7 @@ static void add_xla_ops(struct gpu_walk *w, const struct kernel *k, const struct
 static void add_kernel(struct gpu_walk *w, const struct tbp_line *l,
                        const struct tbp_derive_event *e) {
     struct kernel k;
-    read_kernel(l, e->event, &k);
+    read_kernel(w->d, l, e->event, &k);
     if (k.details.n == 0 && !k.has_graph_exec)
         return;
     struct tbp_grow_span s = {.begin_ps = e->begin_ps, .end_ps = e->begin_ps + e->dur_ps};

@@ -245,8 +245,8 @@ static void launch_lines(const struct tbp_host *h, struct tbp_derive_plane *gpus
 
 /* ---- host ---- */
 
-static void derive_gpus(struct tbp_host *h, const struct tbp_hlo_table *hlo, struct tbp_arena *a,
-                        struct tbp_derived *out) {
+static void derive_gpus(struct tbp_host *h, const struct tbp_hlo_table *hlo, bool repairs,
+                        struct tbp_arena *a, struct tbp_derived *out) {
     struct tbp_derive_plane *gpus = TBP_NEW_N(a, struct tbp_derive_plane, h->n_planes);
     struct tbp_scopes scopes = {0};
     size_t n = 0;
@@ -255,6 +255,7 @@ static void derive_gpus(struct tbp_host *h, const struct tbp_hlo_table *hlo, str
         if (!tbp_is_gpu_plane(h->planes[i].name))
             continue;
         tbp_derive_plane_init(&gpus[n], a, &h->planes[i], &out->planes[i]);
+        gpus[n].takes_level_0 = repairs;
         tbp_derive_gpu(&gpus[n++], hlo, &scopes);
     }
     launch_lines(h, gpus, n);
@@ -279,7 +280,7 @@ int tbp_derive_lines(struct tbp_session *s, uint32_t host, struct tbp_arena *a,
         const struct tbp_hlo_table *hlo = tbp_hlo(s, host, err);
         if (!hlo)
             return tbp_cause(err, "while deriving lines");
-        derive_gpus(h, hlo, a, out);
+        derive_gpus(h, hlo, tbp_session_semantics(s) == TBP_SEMANTICS_REPAIR, a, out);
     }
     for (size_t i = 0; i < h->n_planes; i++) {
         int64_t ordinal;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lines out of order; see event_order.h. A line in order, as nearly every one is, costs one look at
- * two columns.
+ * Lines out of order, and those since the epoch; see event_order.h. A line in order, as nearly
+ * every one is, costs one look at two columns.
  */
 #include "convert/analyze/event_order.h"
 
@@ -59,4 +59,13 @@ void tbp_order_events(struct tbp_host *h) {
             tbp_ledger_count(&h->ledger, TBP_LEDGER_REPAIR_ORDER, 1, TBP_NO_OFFSET);
         }
     }
+}
+
+void tbp_count_epoch_events(struct tbp_host *h) {
+    uint64_t n = 0;
+    for (size_t p = 0; p < h->n_planes; p++)
+        for (size_t k = 0; k < h->planes[p].n_lines; k++)
+            if (tbp_line_is_since_epoch(&h->planes[p].lines[k]))
+                n += h->planes[p].lines[k].ev.n;
+    tbp_ledger_count(&h->ledger, TBP_LEDGER_REPAIR_EPOCH, n, TBP_NO_OFFSET);
 }

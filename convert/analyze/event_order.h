@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events in order of time. Writers sort the lines of an xplane, and the official rules take events
- * as they stand: in a line out of order they find neither what an event lies in nor, often, a step.
- * Under `repair` such a line is put in order before anything is made of it.
+ * Times that are put right under `repair`. Writers sort the lines of an xplane, and the official
+ * rules take events as they stand: in a line out of order they find neither what an event lies in
+ * nor, often, a step. Under `repair` such a line is put in order before anything is made of it.
+ * Lines whose times count from the epoch, where those of a profile count from its start, are shown
+ * from the first of them.
  */
 #ifndef TBP_CONVERT_ANALYZE_EVENT_ORDER_H
 #define TBP_CONVERT_ANALYZE_EVENT_ORDER_H
@@ -11,5 +13,7 @@
 
 /* By begin, longer first; what agrees in both stays as it stands. Counted in the ledger: lines. */
 void tbp_order_events(struct tbp_host *h);
+/* Counts the events of lines since the epoch in the ledger. */
+void tbp_count_epoch_events(struct tbp_host *h);
 
 #endif

@@ -403,6 +403,7 @@ static bool is_implicit(struct grouping *g, uint32_t node) {
 static int64_t step_number(struct grouping *g, const struct tbp_stat *st) {
     if (st->type == TBP_STAT_UINT64 && g->options->unsigned_step_num) {
         tbp_ledger_count(&g->host->ledger, TBP_LEDGER_REPAIR_UNSIGNED, 1, TBP_NO_OFFSET);
+        g->host->n_unsigned_steps++;
         return (int64_t)st->u;
     }
     return tbp_stat_i(st);

@@ -6,13 +6,14 @@
  */
 #include "convert/analyze/rewrite_xplane.h"
 
+#include "convert/analyze/gpu_pass.h"
+#include "convert/analyze/repair_marks.h"
+#include "convert/analyze/run_environment.h"
 #include "convert/model/stats.h"
 #include "plugin_data/xspace_out.h"
 #include "schemas/xplane_fields.h"
 
-/* A line that begins later than this counts from the epoch: in picoseconds it would not fit. */
-#define EPOCH_NS (INT64_MAX / 1000)
-#define NEVER    UINT64_MAX
+#define NEVER UINT64_MAX
 
 struct rewrite {
     const struct tbp_host *h;
@@ -23,13 +24,15 @@ struct rewrite {
     int64_t epoch_ns;     /* taken from lines since the epoch; 0: none */
     uint64_t shortest_ps; /* host events below it that nothing refers to are left out */
     uint64_t n_left_out;
+    uint64_t n_repaired[TBP_REPAIR_MARKS]; /* as the marks shall tell */
+    struct tbp_str mark_names[TBP_REPAIR_MARKS];
     uint64_t *bytes_by_bits; /* of events that may be left out, by bits of their duration; NULL: not
                                 asked */
     struct tbp_wire_out text; /* scratch */
 };
 
 struct plane_ids { /* stat names that repairs need; 0: not needed */
-    int64_t root, tf_op, vendor;
+    int64_t root, tf_op, vendor, epoch, marks[TBP_REPAIR_MARKS];
     bool is_gpu;
 };
 
@@ -117,18 +120,26 @@ static bool plane_needs_repair(const struct tbp_plane *p) {
     if (lacks_vendor(p))
         return true;
     for (size_t i = 0; i < p->n_lines; i++)
-        if (p->lines[i].timestamp_ns > EPOCH_NS || line_needs_repair(&p->lines[i], is_gpu))
+        if (tbp_line_is_since_epoch(&p->lines[i]) || line_needs_repair(&p->lines[i], is_gpu))
             return true;
     return false;
 }
 
+/* Now, not when the file was written. */
+static bool has_repaired(const struct tbp_host *h, enum tbp_ledger_key key) {
+    return h->ledger.count[key] > tbp_repairs_told(h, key);
+}
+
+static bool lacks_host_plane(const struct tbp_host *h) {
+    return !tbp_host_plane(h, TBP_HOST_PLANE) && !h->had_added_plane;
+}
+
 bool tbp_rewrite_xplane_is_needed(const struct tbp_session *s, const struct tbp_host *h) {
-    if (h->is_foreign || h->has_given_steps || is_damaged(&h->ledger) ||
-        !tbp_host_plane(h, TBP_HOST_PLANE))
+    if (h->is_foreign || h->has_given_steps || is_damaged(&h->ledger) || lacks_host_plane(h))
         return true;
     if (tbp_session_semantics(s) != TBP_SEMANTICS_REPAIR)
         return false;
-    if (h->ledger.count[TBP_LEDGER_REPAIR_STEP_NUM] || h->ledger.count[TBP_LEDGER_REPAIR_ORDER] ||
+    if (has_repaired(h, TBP_LEDGER_REPAIR_STEP_NUM) || has_repaired(h, TBP_LEDGER_REPAIR_ORDER) ||
         uses_shm(h))
         return true;
     for (size_t i = 0; i < h->n_planes; i++)
@@ -146,6 +157,13 @@ static int64_t stat_id(const struct tbp_plane *p, enum tbp_stat_key key, int64_t
     return (*next)++;
 }
 
+static int64_t named_stat_id(const struct tbp_plane *p, struct tbp_str name, int64_t *next) {
+    for (size_t i = 1; i < p->n_stat_metas; i++)
+        if (tbp_str_eq(p->stat_metas[i].name, name))
+            return p->stat_metas[i].id;
+    return (*next)++;
+}
+
 static struct plane_ids ids_of(const struct rewrite *rw, const struct tbp_plane *p) {
     struct plane_ids ids = {.is_gpu = tbp_is_gpu_plane(p->name)};
     int64_t next = 1;
@@ -158,6 +176,11 @@ static struct plane_ids ids_of(const struct rewrite *rw, const struct tbp_plane 
         ids.tf_op = stat_id(p, TBP_STAT_TF_OP, &next);
     if (rw->repairs && lacks_vendor(p))
         ids.vendor = stat_id(p, TBP_STAT_DEVICE_VENDOR, &next);
+    if (rw->epoch_ns && p->index == 0)
+        ids.epoch = named_stat_id(p, TBP_STR(TBP_MARK_EPOCH), &next);
+    for (size_t k = 0; k < TBP_REPAIR_MARKS && p->index == 0; k++)
+        if (rw->n_repaired[k])
+            ids.marks[k] = named_stat_id(p, rw->mark_names[k], &next);
     return ids;
 }
 
@@ -167,13 +190,22 @@ static void write_added_name(struct tbp_xspace_out *o, const struct tbp_plane *p
         tbp_xspace_stat_name(o, id, tbp_stat_key_text(key));
 }
 
-static void write_stat_names(struct tbp_xspace_out *o, const struct tbp_plane *p,
-                             const struct plane_ids *ids) {
+static bool has_stat_name(const struct tbp_plane *p, int64_t id) {
+    return tbp_plane_stat_meta_index(p, id) != 0;
+}
+
+static void write_stat_names(const struct rewrite *rw, struct tbp_xspace_out *o,
+                             const struct tbp_plane *p, const struct plane_ids *ids) {
     for (size_t i = 1; i < p->n_stat_metas; i++)
         tbp_xspace_stat_name(o, p->stat_metas[i].id, p->stat_metas[i].name);
     write_added_name(o, p, ids->root, TBP_STAT_IS_ROOT);
     write_added_name(o, p, ids->tf_op, TBP_STAT_TF_OP);
     write_added_name(o, p, ids->vendor, TBP_STAT_DEVICE_VENDOR);
+    if (ids->epoch && !has_stat_name(p, ids->epoch))
+        tbp_xspace_stat_name(o, ids->epoch, TBP_STR(TBP_MARK_EPOCH));
+    for (size_t k = 0; k < TBP_REPAIR_MARKS; k++)
+        if (ids->marks[k] && !has_stat_name(p, ids->marks[k]))
+            tbp_xspace_stat_name(o, ids->marks[k], rw->mark_names[k]);
 }
 
 static void write_stat(struct tbp_xspace_out *o, const struct tbp_stat *st, int64_t id) {
@@ -376,7 +408,7 @@ static void write_line(struct rewrite *rw, struct tbp_xspace_out *o, const struc
     if (l->is_derived && l->ev.n && is_result(l, 0))
         return;
     int64_t start_ns =
-        l->timestamp_ns > EPOCH_NS ? l->timestamp_ns - rw->epoch_ns : l->timestamp_ns;
+        tbp_line_is_since_epoch(l) ? l->timestamp_ns - rw->epoch_ns : l->timestamp_ns;
     tbp_xspace_line(o, &(struct tbp_xspace_line){l->id, l->display_id, l->name, l->display_name,
                                                  start_ns, l->duration_ps});
     write_events(rw, o, l, ids);
@@ -404,6 +436,8 @@ static void write_plane_stats(const struct rewrite *rw, struct tbp_xspace_out *o
         bool is_read = tbp_stat_decode(p, tbp_wire_of(p->stats[i].p, p->stats[i].n), &st);
         if (ids->vendor && st.meta->key == TBP_STAT_DEVICE_VENDOR)
             continue; /* the empty one */
+        if (rw->repairs && tbp_is_repair_mark(st.meta->name))
+            continue; /* counted among those that are written */
         if (!rw->is_damaged)
             tbp_xspace_stat_raw(o, p->stats[i]);
         else if (is_read)
@@ -411,6 +445,11 @@ static void write_plane_stats(const struct rewrite *rw, struct tbp_xspace_out *o
     }
     if (ids->vendor)
         tbp_xspace_stat_str(o, ids->vendor, TBP_STR("Nvidia"));
+    if (ids->epoch)
+        tbp_xspace_stat_i64(o, ids->epoch, rw->epoch_ns);
+    for (size_t k = 0; k < TBP_REPAIR_MARKS; k++)
+        if (ids->marks[k])
+            tbp_xspace_stat_i64(o, ids->marks[k], (int64_t)rw->n_repaired[k]);
 }
 
 static void write_plane(struct rewrite *rw, struct tbp_xspace_out *o, const struct tbp_plane *p) {
@@ -426,7 +465,18 @@ static void write_plane(struct rewrite *rw, struct tbp_xspace_out *o, const stru
         if (p->metas[i].wire.n || is_used[i])
             write_event_name(o, rw, p, &p->metas[i]);
     tbp_arena_release(&a);
-    write_stat_names(o, p, &ids);
+    write_stat_names(rw, o, p, &ids);
+}
+
+/* Plugin 2.19.0 needs a plane of the host; it stands last. */
+static void add_host_plane(struct tbp_xspace_out *o, const struct tbp_host *h) {
+    int64_t id = 1;
+    for (size_t i = 0; i < h->n_planes; i++)
+        if (h->planes[i].id >= id && h->planes[i].id < INT64_MAX)
+            id = h->planes[i].id + 1;
+    tbp_xspace_plane(o, id, TBP_STR(TBP_HOST_PLANE));
+    tbp_xspace_stat_i64(o, 1, 1);
+    tbp_xspace_stat_name(o, 1, TBP_STR(TBP_MARK_ADDED_PLANE));
 }
 
 static int source(void *ctx, struct tbp_xspace_out *o, struct tbp_error *err) {
@@ -436,6 +486,8 @@ static int source(void *ctx, struct tbp_xspace_out *o, struct tbp_error *err) {
     rw->n_left_out = 0;
     for (size_t i = 0; i < h->n_planes; i++)
         write_plane(rw, o, &h->planes[i]);
+    if (rw->repairs && !tbp_host_plane(h, TBP_HOST_PLANE))
+        add_host_plane(o, h);
     for (size_t i = 0; i < h->n_errors; i++)
         tbp_xspace_error(o, h->errors[i]);
     for (size_t i = 0; i < h->n_warnings; i++)
@@ -443,17 +495,6 @@ static int source(void *ctx, struct tbp_xspace_out *o, struct tbp_error *err) {
     for (size_t i = 0; i < h->n_hostnames; i++)
         tbp_xspace_hostname(o, h->hostnames[i]);
     return TBP_OK;
-}
-
-static int64_t find_epoch(const struct tbp_host *h) {
-    int64_t first_ns = 0;
-    for (size_t p = 0; p < h->n_planes; p++)
-        for (size_t k = 0; k < h->planes[p].n_lines; k++) {
-            int64_t t = h->planes[p].lines[k].timestamp_ns;
-            if (t > EPOCH_NS && (first_ns == 0 || t < first_ns))
-                first_ns = t;
-        }
-    return first_ns;
 }
 
 /* Shortest duration to keep, so that the file loses at least `excess` bytes; everything that may go
@@ -480,21 +521,50 @@ static int thin(struct rewrite *rw, uint64_t max_bytes, struct tbp_error *err) {
     return TBP_OK;
 }
 
-int tbp_rewrite_xplane(const struct tbp_session *s, const struct tbp_host *h, uint64_t max_bytes,
-                       struct tbp_sink *sink, uint64_t *n_left_out, struct tbp_error *err) {
-    struct rewrite rw = {.h = h, .repairs = tbp_session_semantics(s) == TBP_SEMANTICS_REPAIR};
-    rw.is_damaged = !h->is_foreign && is_damaged(&h->ledger);
-    rw.marks_steps = rw.repairs && h->ledger.count[TBP_LEDGER_REPAIR_STEP_NUM];
-    rw.looks_for_shm = rw.repairs && uses_shm(h);
-    rw.epoch_ns = rw.repairs ? find_epoch(h) : 0;
+/* Has everything counted that the file is going to be repaired of. Of unsigned numbers those of
+ * steps alone: ids of tf.data stay as they are, and whoever reads the file counts them again. */
+static int count_repairs(struct rewrite *rw, struct tbp_session *s, uint32_t host,
+                         struct tbp_arena *a, struct tbp_error *err) {
+    if (!tbp_session_table(s, &tbp_analysis_gpu_pass, host, err) ||
+        !tbp_session_table(s, &tbp_analysis_run_environment, host, err))
+        return err->code;
+    for (size_t k = 0; k < TBP_REPAIR_MARKS; k++) {
+        rw->mark_names[k] = tbp_repair_mark_name(tbp_repair_marks[k], a);
+        bool is_unsigned = tbp_repair_marks[k] == TBP_LEDGER_REPAIR_UNSIGNED;
+        rw->n_repaired[k] =
+            is_unsigned ? tbp_repairs_told(rw->h, tbp_repair_marks[k]) + rw->h->n_unsigned_steps
+                        : rw->h->ledger.count[tbp_repair_marks[k]];
+    }
+    return TBP_OK;
+}
+
+static int write_host(struct rewrite *rw, uint64_t max_bytes, struct tbp_sink *sink,
+                      struct tbp_error *err) {
     int status = TBP_OK;
-    if (max_bytes == 0)
-        max_bytes = TBP_XSPACE_MAX_BYTES;
-    if (h->size_bytes > max_bytes / 2) /* it may grow a little: smaller ones need no look */
-        status = thin(&rw, max_bytes, err);
+    if (rw->h->size_bytes > max_bytes / 2) /* it may grow a little: smaller ones need no look */
+        status = thin(rw, max_bytes, err);
     if (!status)
-        status = tbp_xspace_write(sink, source, &rw, NULL, err);
+        status = tbp_xspace_write(sink, source, rw, NULL, err);
+    tbp_wire_out_release(&rw->text);
+    return status;
+}
+
+int tbp_rewrite_xplane(struct tbp_session *s, uint32_t host, uint64_t max_bytes,
+                       struct tbp_sink *sink, uint64_t *n_left_out, struct tbp_error *err) {
+    const struct tbp_host *h = tbp_session_host(s, host, err);
+    if (!h)
+        return err->code;
+    struct rewrite rw = {.h = h, .repairs = tbp_session_semantics(s) == TBP_SEMANTICS_REPAIR};
+    struct tbp_arena names;
+    tbp_arena_init(&names);
+    rw.is_damaged = !h->is_foreign && is_damaged(&h->ledger);
+    rw.marks_steps = rw.repairs && has_repaired(h, TBP_LEDGER_REPAIR_STEP_NUM);
+    rw.looks_for_shm = rw.repairs && uses_shm(h);
+    rw.epoch_ns = rw.repairs ? tbp_host_epoch_ns(h) : 0;
+    int status = rw.repairs ? count_repairs(&rw, s, host, &names, err) : TBP_OK;
+    if (!status)
+        status = write_host(&rw, max_bytes ? max_bytes : TBP_XSPACE_MAX_BYTES, sink, err);
     *n_left_out = rw.n_left_out;
-    tbp_wire_out_release(&rw.text);
+    tbp_arena_release(&names);
     return status;
 }

@@ -4,10 +4,10 @@
  * official plugin too: steps from step_num get `_r`, an unsigned step_num becomes signed, the op in
  * stat "level 0" becomes tf_op, `shm:` becomes `static_shared:`, a GPU plane gets its
  * device_vendor, times since the epoch become times since the start, events stand in order of time.
- * Bytes that no reader accepts
- * are left out, texts become UTF-8. All else is copied as it stands: grouping, derived lines and
- * other results of analyses are not written; the plugin makes them again. Thread-safety: the host
- * is only read.
+ * What was repaired is marked (repair_marks.h), so that the file tells it again. Bytes that no
+ * reader accepts are left out, texts become UTF-8. All else is copied as it stands: grouping,
+ * derived lines and other results of analyses are not written; the plugin makes them again.
+ * Thread-safety: the host is only read.
  */
 #ifndef TBP_CONVERT_ANALYZE_REWRITE_XPLANE_H
 #define TBP_CONVERT_ANALYZE_REWRITE_XPLANE_H
@@ -19,10 +19,10 @@
  * and loaded. */
 bool tbp_rewrite_xplane_is_needed(const struct tbp_session *s, const struct tbp_host *h);
 
-/* Writes h; the sink is not finished. A file of max_bytes (0: what readers accept) or more is
- * thinned: the shortest host events without well-known stats are left out and counted in
- * *n_left_out. */
-int tbp_rewrite_xplane(const struct tbp_session *s, const struct tbp_host *h, uint64_t max_bytes,
+/* Writes a host that is loaded; the sink is not finished. A file of max_bytes (0: what readers
+ * accept) or more is thinned: the shortest host events without well-known stats are left out and
+ * counted in *n_left_out. */
+int tbp_rewrite_xplane(struct tbp_session *s, uint32_t host, uint64_t max_bytes,
                        struct tbp_sink *sink, uint64_t *n_left_out, struct tbp_error *err);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "convert/analyze/event_order.h"
 #include "convert/analyze/grouping.h"
+#include "convert/analyze/repair_marks.h"
 #include "convert/analyze/step_table.h"
 
 #include <pthread.h>
@@ -136,15 +137,26 @@ struct loading {
     struct tbp_host *out;
 };
 
+/* What is repaired before anything is made of the host. */
+static int prepare(const struct tbp_session *s, struct tbp_host *h, struct tbp_error *err) {
+    bool repairs = s->semantics == TBP_SEMANTICS_REPAIR;
+    if (repairs) {
+        tbp_order_events(h);
+        tbp_count_epoch_events(h);
+    }
+    int status = tbp_step_source_apply(h, &s->steps, err);
+    if (!status && repairs)
+        tbp_repair_marks_apply(h);
+    return status;
+}
+
 static int load_guarded(void *ctx, struct tbp_error *err) {
     struct loading *l = ctx;
     struct place *p = &l->s->hosts[l->host];
     tbp_vec_reserve(&p->loads, p->loads.n + 1);
     l->out = TBP_NEW(&p->tables, struct tbp_host);
     int status = l->s->load(l->s->load_ctx, l->host, l->out, l->s->pool, err);
-    if (status == TBP_OK && l->s->semantics == TBP_SEMANTICS_REPAIR)
-        tbp_order_events(l->out);
-    return status ? status : tbp_step_source_apply(l->out, &l->s->steps, err);
+    return status ? status : prepare(l->s, l->out, err);
 }
 
 /* The host's bytes and columns. Its lock is held. */

@@ -16,9 +16,6 @@ enum {
     HOST_PID = 701,
     HOST_PID_OLD = 501
 };
-/* Beyond this many nanoseconds a time in picoseconds does not fit 63 bits: it counts from the
- * epoch, not from the start of the profile. */
-#define EPOCH_NS (INT64_MAX / 1000)
 
 struct build {
     struct tbp_host *host;
@@ -27,8 +24,7 @@ struct build {
     enum tbp_semantics semantics;
     struct tbp_derived derived;
     struct tbp_trace *out;
-    int64_t epoch_ns; /* 0: times stay as they are */
-    uint64_t n_moved;
+    int64_t epoch_ns; /* shown from there; 0: times stay as they are */
 };
 
 /* ---- keys ---- */
@@ -186,9 +182,8 @@ static void build_metas(const struct build *b, const struct tbp_derived_plane *d
 /* ---- lines ---- */
 
 static uint64_t epoch_shift(struct build *b, const struct tbp_line *l) {
-    if (b->epoch_ns == 0 || l->timestamp_ns <= EPOCH_NS)
+    if (b->epoch_ns == 0 || !tbp_line_is_since_epoch(l))
         return 0;
-    b->n_moved += l->ev.n;
     return 0 - (uint64_t)b->epoch_ns * 1000;
 }
 
@@ -312,16 +307,6 @@ static void add_stream_planes(struct build *b) {
             add_plane(b, &b->host->planes[i], FIRST_CUSTOM_PID + (uint32_t)b->host->planes[i].id);
 }
 
-/* Repair: lines that count from the epoch are shown from the first of them. */
-static void find_epoch(struct build *b) {
-    for (size_t i = 0; i < b->host->n_planes; i++)
-        for (size_t k = 0; k < b->host->planes[i].n_lines; k++) {
-            int64_t t = b->host->planes[i].lines[k].timestamp_ns;
-            if (t > EPOCH_NS && (b->epoch_ns == 0 || t < b->epoch_ns))
-                b->epoch_ns = t;
-        }
-}
-
 int tbp_trace_build(struct tbp_session *s, uint32_t host, enum tbp_trace_view view,
                     struct tbp_arena *a, struct tbp_trace *out, struct tbp_error *err) {
     struct build b = {.arena = a, .view = view, .semantics = tbp_session_semantics(s), .out = out};
@@ -331,13 +316,12 @@ int tbp_trace_build(struct tbp_session *s, uint32_t host, enum tbp_trace_view vi
     if (b.semantics != TBP_SEMANTICS_TF && tbp_derive_lines(s, host, a, &b.derived, err))
         return err ? err->code : TBP_E_INTERNAL;
     if (b.semantics == TBP_SEMANTICS_REPAIR)
-        find_epoch(&b);
+        b.epoch_ns = tbp_host_epoch_ns(b.host);
     *out = (struct tbp_trace){.host = b.host};
     out->planes = TBP_NEW_N(a, struct tbp_trace_plane, b.host->n_planes);
     if (view == TBP_TRACE_STATIC)
         add_static_planes(&b);
     else
         add_stream_planes(&b);
-    tbp_session_count(s, host, TBP_LEDGER_REPAIR_EPOCH, b.n_moved);
     return TBP_OK;
 }

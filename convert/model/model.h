@@ -182,12 +182,14 @@ struct tbp_host {
     size_t n_groups;
     struct tbp_group_link *group_links; /* made by grouping; each pair once, ascending */
     size_t n_group_links;
-    int64_t file_rank;    /* rank in a distributed job by the name of the file, … */
-    bool has_file_rank;   /* … if that tells one */
-    bool is_foreign;      /* not read from an xplane: the input holds none of its bytes */
-    bool was_grouped;     /* the file came with groups: nothing was computed */
-    bool has_given_steps; /* by --steps: nothing but its marks makes a step */
-    bool wants_no_steps;  /* … and it asks for none */
+    int64_t file_rank;         /* rank in a distributed job by the name of the file, … */
+    bool has_file_rank;        /* … if that tells one */
+    bool is_foreign;           /* not read from an xplane: the input holds none of its bytes */
+    bool was_grouped;          /* the file came with groups: nothing was computed */
+    bool has_given_steps;      /* by --steps: nothing but its marks makes a step */
+    bool wants_no_steps;       /* … and it asks for none */
+    bool had_added_plane;      /* the file's /host:CPU was added by tbprof and is left out here */
+    uint64_t n_unsigned_steps; /* made by grouping: unsigned numbers of steps that it read */
     struct tbp_ledger ledger;
     struct tbp_arena arena;   /* names, tables of metadata */
     struct tbp_arena columns; /* event columns */
@@ -230,6 +232,14 @@ static inline bool tbp_plane_has_stat(const struct tbp_plane *p, enum tbp_stat_k
 }
 /* Smallest timestamp_ns of the plane's lines, 0 without lines. */
 int64_t tbp_plane_start_ns(const struct tbp_plane *p);
+
+/* Beyond this many nanoseconds a time in picoseconds does not fit 63 bits: such a line counts from
+ * the epoch, others from the start of the profile. */
+static inline bool tbp_line_is_since_epoch(const struct tbp_line *l) {
+    return l->timestamp_ns > INT64_MAX / 1000;
+}
+/* Smallest timestamp_ns of the host's lines since the epoch, 0 without such lines. */
+int64_t tbp_host_epoch_ns(const struct tbp_host *h);
 
 static inline struct tbp_str tbp_event_name(const struct tbp_line *l, size_t i) {
     return l->metas[l->ev.meta[i]].name;

@@ -5,13 +5,11 @@
 #include "convert/report/host_clock.h"
 
 #include "base/sort.h"
+#include "convert/analyze/repair_marks.h"
 #include "convert/model/stats.h"
 #include "convert/report/table_out.h"
 
 enum { FEWEST_ENDS = 3 };
-
-/* Lines that begin later than this count from the epoch; others from the start of the profile. */
-#define EPOCH_NS (INT64_MAX / 1000)
 
 struct tbp_host_clock tbp_host_clock_of(const struct tbp_host *h) {
     struct tbp_host_clock c = {0};
@@ -19,12 +17,17 @@ struct tbp_host_clock tbp_host_clock_of(const struct tbp_host *h) {
     for (size_t p = 0; p < h->n_planes; p++) {
         const struct tbp_plane *plane = &h->planes[p];
         for (size_t k = 0; k < plane->n_lines; k++)
-            if (plane->lines[k].timestamp_ns > EPOCH_NS)
+            if (tbp_line_is_since_epoch(&plane->lines[k]))
                 return (struct tbp_host_clock){.state = TBP_CLOCK_AS_TOLD, .has_wall = true};
-        if (!tbp_plane_stat_named(plane, "profile_start_time", &st) || !tbp_stat_iu(&st))
+        bool was_moved = tbp_plane_stat_named(plane, TBP_MARK_EPOCH, &st);
+        if (!was_moved && !tbp_plane_stat_named(plane, "profile_start_time", &st))
             continue;
-        c.has_wall = true;
-        c.base_ps = tbp_stat_iu(&st) * 1000u;
+        if (tbp_stat_iu(&st)) {
+            c.has_wall = true;
+            c.base_ps = tbp_stat_iu(&st) * 1000u;
+        }
+        if (was_moved)
+            break; /* told by the lines themselves, before */
     }
     c.state = c.has_wall ? TBP_CLOCK_AS_TOLD : TBP_CLOCK_UNKNOWN;
     return c;

@@ -55,13 +55,12 @@ static void ask(struct tbp_session *s, const struct tbp_tool *tool, enum tbp_dia
     tbp_sink_memory_release(&out);
 }
 
-static void rewrite(struct tbp_session *s, struct tbp_host *h, everything_seen_fn *seen,
-                    void *ctx) {
+static void rewrite(struct tbp_session *s, everything_seen_fn *seen, void *ctx) {
     struct tbp_sink_memory out;
     struct tbp_error err;
     uint64_t n_left_out = 0;
     tbp_sink_memory_init(&out, 0);
-    if (tbp_rewrite_xplane(s, h, 0, &out.base, &n_left_out, &err) == TBP_OK && seen)
+    if (tbp_rewrite_xplane(s, 0, 0, &out.base, &n_left_out, &err) == TBP_OK && seen)
         seen(ctx, "xplane", out.data, out.size);
     tbp_sink_memory_release(&out);
 }
@@ -80,7 +79,7 @@ bool everything(const uint8_t *data, size_t size, enum tbp_semantics semantics,
             ask(s, tbp_tools[i], TBP_DIALECT_LEGACY, true, seen, ctx);
     }
     if (h) {
-        rewrite(s, h, seen, ctx);
+        rewrite(s, seen, ctx);
         check_ledger(&h->ledger);
     }
     tbp_session_free(s);

@@ -23,7 +23,7 @@ static struct tbp_wire_out rewritten(const char *text, enum tbp_semantics semant
     struct tbp_sink_memory sink;
     tbp_sink_memory_init(&sink, 0);
     uint64_t n = 0;
-    cr_assert_eq(tbp_rewrite_xplane(s, h, max_bytes, &sink.base, &n, &err), TBP_OK, "%s",
+    cr_assert_eq(tbp_rewrite_xplane(s, 0, max_bytes, &sink.base, &n, &err), TBP_OK, "%s",
                  err.message);
     cr_expect_eq(n, n_left_out);
     struct tbp_wire_out out = {0};
@@ -72,8 +72,14 @@ Test(rewrite_xplane, gives_old_kernels_the_names_of_today) {
           "  statname #2 \"kernel_details\"\n"
           "  statname #3 \"tf_op\"\n"
           "  statname #4 \"device_vendor\"\n"
+          "  statname #5 \"tbprof_repair_level_0\"\n"
+          "  statname #6 \"tbprof_repair_shm\"\n"
+          "  statname #7 \"tbprof_repair_vendor\"\n"
           "  name #1 \"k\"\n"
           "  stat device_vendor=\"Nvidia\"\n"
+          "  stat tbprof_repair_level_0=1\n"
+          "  stat tbprof_repair_shm=1\n"
+          "  stat tbprof_repair_vendor=1\n"
           "  line 7 \"Stream #7\"\n"
           "    0 +2us \"k\" tf_op=\"a:B\" "
           "kernel_details=\"regs:8 static_shared:16 dynamic_shared:0 grid:1,1,1\"\n"
@@ -93,8 +99,12 @@ Test(rewrite_xplane, marks_steps_and_makes_their_numbers_signed) {
           "plane 1 \"/host:CPU\"\n"
           "  statname #1 \"step_num\"\n"
           "  statname #2 \"_r\"\n"
+          "  statname #3 \"tbprof_repair_step_num\"\n"
+          "  statname #4 \"tbprof_repair_unsigned\"\n"
           "  name #1 \"train\"\n"
           "  name #2 \"a:A\"\n"
+          "  stat tbprof_repair_step_num=1\n"
+          "  stat tbprof_repair_unsigned=1\n"
           "  line 1 \"main\"\n"
           "    0 +9us \"train\" step_num=1 _r=1\n"
           "    1us +1us \"a:A\"\n");
@@ -108,7 +118,11 @@ Test(rewrite_xplane, counts_epoch_times_from_the_first_line) {
           "    1us +1us \"a\"\n",
           TBP_SEMANTICS_REPAIR, true,
           "plane 1 \"/host:CPU\"\n"
+          "  statname #1 \"tbprof_epoch_ns\"\n"
+          "  statname #2 \"tbprof_repair_epoch\"\n"
           "  name #1 \"a\"\n"
+          "  stat tbprof_epoch_ns=1700000000000000000\n"
+          "  stat tbprof_repair_epoch=1\n"
           "  line 1 \"main\"\n"
           "  line 2 \"late\" at 5ns\n"
           "    1us +1us \"a\"\n");
@@ -123,8 +137,10 @@ Test(rewrite_xplane, puts_events_in_order_of_time) {
           "    1us +1us \"early\"\n",
           TBP_SEMANTICS_REPAIR, true,
           "plane 1 \"/host:CPU\"\n"
+          "  statname #1 \"tbprof_repair_order\"\n"
           "  name #1 \"late\"\n"
           "  name #2 \"early\"\n"
+          "  stat tbprof_repair_order=1\n"
           "  line 1 \"main\"\n"
           "    1us +1us \"early\"\n"
           "    5us +1us \"late\"\n");
@@ -142,6 +158,44 @@ Test(rewrite_xplane, makes_bad_text_readable_and_adds_a_host_plane) {
           "b\"\n"
           "    1us +1us \"n\xef\xbf\xbd\" s=\"\xef\xbf\xbd\"\n"
           "plane 2 \"/host:CPU\"\n");
+}
+
+/* Steps that were repaired once, and a line out of order that was not; the sum is told in the end.
+ */
+Test(rewrite_xplane, adds_to_what_was_repaired_before) {
+    check("plane 1 \"/host:CPU\"\n"
+          "  statname #1 \"tbprof_repair_step_num\"\n"
+          "  statname #2 \"tbprof_repair_order\"\n"
+          "  name #1 \"late\"\n"
+          "  name #2 \"early\"\n"
+          "  stat tbprof_repair_step_num=4\n"
+          "  stat tbprof_repair_order=2\n"
+          "  line 1 \"main\"\n"
+          "    5us +1us \"late\"\n"
+          "    1us +1us \"early\"\n",
+          TBP_SEMANTICS_REPAIR, true,
+          "plane 1 \"/host:CPU\"\n"
+          "  statname #1 \"tbprof_repair_step_num\"\n"
+          "  statname #2 \"tbprof_repair_order\"\n"
+          "  name #1 \"late\"\n"
+          "  name #2 \"early\"\n"
+          "  stat tbprof_repair_step_num=4\n"
+          "  stat tbprof_repair_order=3\n"
+          "  line 1 \"main\"\n"
+          "    1us +1us \"early\"\n"
+          "    5us +1us \"late\"\n");
+}
+
+/* The plane that was added for plugin 2.19.0 is no plane of the profile, and stays in the file. */
+Test(rewrite_xplane, leaves_out_what_it_added_before) {
+    static const char text[] = "plane 4 \"/device:GPU:0\"\n"
+                               "  statname #1 \"device_vendor\"\n"
+                               "  stat device_vendor=\"AMD\"\n"
+                               "plane 5 \"/host:CPU\"\n"
+                               "  statname #1 \"tbprof_added\"\n"
+                               "  stat tbprof_added=1\n";
+    check(text, TBP_SEMANTICS_REPAIR, false, text);
+    check(text, TBP_SEMANTICS_OFFICIAL, false, text);
 }
 
 /* 1000 events of 1 us, 10 of 1 ms and one that a stat ties to others: the short ones go, the others
