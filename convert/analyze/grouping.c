@@ -564,6 +564,7 @@ static void make_groups(struct grouping *g) {
     close_iterations(g, &it);
     tbp_forest_close(&g->forest);
     int32_t next = 0;
+    g->host->has_loops = it.list.n > 0;
     for (size_t i = 0; i < it.list.n; i++)
         process_root(g, it.list.at[i].first, next++);
     if (!it.list.n)

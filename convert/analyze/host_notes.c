@@ -38,6 +38,7 @@ static int notes_of_host(struct tbp_session *s, uint32_t host, struct tbp_arena 
     notes->n_errors = texts_once(h->errors, h->n_errors, out, &notes->errors);
     notes->n_warnings = texts_once(h->warnings, h->n_warnings, out, &notes->warnings);
     notes->repaired_steps = h->ledger.count[TBP_LEDGER_REPAIR_STEP_NUM];
+    notes->repaired_loops = h->ledger.count[TBP_LEDGER_REPAIR_LOOPS];
     *table = notes;
     return TBP_OK;
 }
@@ -58,6 +59,7 @@ static int notes_of_all(struct tbp_session *s, struct tbp_arena *out, void **tab
         n_errors += notes->n_errors;
         n_warnings += notes->n_warnings;
         all->repaired_steps += notes->repaired_steps;
+        all->repaired_loops += notes->repaired_loops;
     }
     all->errors = TBP_NEW_N(out, struct tbp_str, n_errors);
     all->warnings = TBP_NEW_N(out, struct tbp_str, n_warnings);

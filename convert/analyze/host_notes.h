@@ -15,6 +15,7 @@ struct tbp_host_notes {
         *warnings; /* of one host in byte order, each text once; hosts one after another */
     size_t n_errors, n_warnings;
     uint64_t repaired_steps; /* events whose step_num made them roots */
+    uint64_t repaired_loops; /* iterations of loops that made none */
 };
 
 extern const struct tbp_analysis tbp_analysis_host_notes;

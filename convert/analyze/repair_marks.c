@@ -12,9 +12,9 @@
 #define MOST   ((int64_t)1 << 40) /* no profile has more events: the sums of many marks fit */
 
 const enum tbp_ledger_key tbp_repair_marks[TBP_REPAIR_MARKS] = {
-    TBP_LEDGER_REPAIR_STEP_NUM, TBP_LEDGER_REPAIR_LEVEL_0,  TBP_LEDGER_REPAIR_SHM,
-    TBP_LEDGER_REPAIR_VENDOR,   TBP_LEDGER_REPAIR_UNSIGNED, TBP_LEDGER_REPAIR_EPOCH,
-    TBP_LEDGER_REPAIR_ORDER,
+    TBP_LEDGER_REPAIR_STEP_NUM, TBP_LEDGER_REPAIR_LOOPS,  TBP_LEDGER_REPAIR_LEVEL_0,
+    TBP_LEDGER_REPAIR_SHM,      TBP_LEDGER_REPAIR_VENDOR, TBP_LEDGER_REPAIR_UNSIGNED,
+    TBP_LEDGER_REPAIR_EPOCH,    TBP_LEDGER_REPAIR_ORDER,
 };
 
 struct tbp_str tbp_repair_mark_name(enum tbp_ledger_key key, struct tbp_arena *a) {
@@ -38,7 +38,8 @@ bool tbp_is_repair_mark(struct tbp_str stat_name) {
 
 /* Steps that were given are not those that were repaired. */
 static bool is_told(const struct tbp_host *h, enum tbp_ledger_key key) {
-    return key != TBP_LEDGER_KEYS && !(key == TBP_LEDGER_REPAIR_STEP_NUM && h->has_given_steps);
+    bool of_steps = key == TBP_LEDGER_REPAIR_STEP_NUM || key == TBP_LEDGER_REPAIR_LOOPS;
+    return key != TBP_LEDGER_KEYS && !(of_steps && h->has_given_steps);
 }
 
 static void add_plane(uint64_t n[TBP_LEDGER_KEYS], const struct tbp_plane *p) {

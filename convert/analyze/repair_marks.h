@@ -13,7 +13,7 @@
 #include "convert/model/model.h"
 
 /* The repairs that a rewritten file no longer needs; all others are made again of it. */
-enum { TBP_REPAIR_MARKS = 7 };
+enum { TBP_REPAIR_MARKS = 8 };
 extern const enum tbp_ledger_key tbp_repair_marks[TBP_REPAIR_MARKS];
 
 #define TBP_MARK_EPOCH       "tbprof_epoch_ns"

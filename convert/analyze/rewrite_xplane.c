@@ -139,8 +139,8 @@ bool tbp_rewrite_xplane_is_needed(const struct tbp_session *s, const struct tbp_
         return true;
     if (tbp_session_semantics(s) != TBP_SEMANTICS_REPAIR)
         return false;
-    if (has_repaired(h, TBP_LEDGER_REPAIR_STEP_NUM) || has_repaired(h, TBP_LEDGER_REPAIR_ORDER) ||
-        uses_shm(h))
+    if (has_repaired(h, TBP_LEDGER_REPAIR_STEP_NUM) || has_repaired(h, TBP_LEDGER_REPAIR_LOOPS) ||
+        has_repaired(h, TBP_LEDGER_REPAIR_ORDER) || uses_shm(h))
         return true;
     for (size_t i = 0; i < h->n_planes; i++)
         if (plane_needs_repair(&h->planes[i]))

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "convert/analyze/event_order.h"
 #include "convert/analyze/grouping.h"
+#include "convert/analyze/hide_loops.h"
 #include "convert/analyze/repair_marks.h"
 #include "convert/analyze/step_table.h"
 
@@ -28,7 +29,7 @@ struct place { /* of one host, or of all hosts */
     loads; /* the last is in use; tables may borrow text from older ones */
     bool has_events, is_grouped;
     _Atomic bool is_decided; /* how the host is to be grouped: */
-    bool roots_from_step_num;
+    bool by_step_num, hides_loops;
     _Atomic uint64_t memory_bytes; /* when last looked */
 };
 
@@ -196,8 +197,10 @@ static int group_guarded(void *ctx, struct tbp_error *err) {
     const struct loading *l = ctx;
     struct place *p = &l->s->hosts[l->host];
     (void)err;
+    if (p->hides_loops)
+        tbp_hide_loops(host_in_use(p));
     tbp_group_host(host_in_use(p),
-                   &(struct tbp_grouping_options){.roots_from_step_num = p->roots_from_step_num,
+                   &(struct tbp_grouping_options){.roots_from_step_num = p->by_step_num,
                                                   .unsigned_step_num =
                                                       l->s->semantics == TBP_SEMANTICS_REPAIR});
     p->is_grouped = true;
@@ -216,12 +219,14 @@ static int load_grouped(struct tbp_session *s, uint32_t host, struct tbp_error *
     return status;
 }
 
-/* ---- repair R1: steps from step_num alone, only if no host of the run has a step by the official
- * rule ---- */
+/* ---- repairs by step_num (grouping.h, hide_loops.h), only if no host of the run has a step by the
+ * official rule ---- */
 
-static bool has_unmarked_steps(const struct tbp_line *l) {
+/* Would the repairs make other steps of it? */
+static bool has_repairable_steps(const struct tbp_line *l, bool has_loops) {
+    uint32_t asked = has_loops ? TBP_HAS_STEP_NUM : TBP_HAS_STEP_NUM | TBP_HAS_ROOT;
     for (size_t i = 0; i < l->ev.n; i++)
-        if ((l->ev.has[i] & (TBP_HAS_STEP_NUM | TBP_HAS_ROOT)) == TBP_HAS_STEP_NUM)
+        if ((l->ev.has[i] & asked) == TBP_HAS_STEP_NUM)
             return true;
     return false;
 }
@@ -229,7 +234,7 @@ static bool has_unmarked_steps(const struct tbp_line *l) {
 static bool could_be_repaired(const struct tbp_host *h) {
     for (size_t p = 0; p < h->n_planes && !h->was_grouped; p++)
         for (size_t l = 0; l < h->planes[p].n_lines; l++)
-            if (has_unmarked_steps(&h->planes[p].lines[l]))
+            if (has_repairable_steps(&h->planes[p].lines[l], h->has_loops))
                 return true;
     return false;
 }
@@ -274,7 +279,8 @@ static int decide_grouping(struct tbp_session *s, uint32_t host, struct tbp_erro
     bool repair = candidate && run_needs_repair(s);
     pthread_mutex_lock(&p->lock);
     if (repair && !p->is_decided) {
-        p->roots_from_step_num = true;
+        p->by_step_num = true;
+        p->hides_loops = host_in_use(p)->has_loops;
         forget_load(p);
     }
     p->is_decided = true;

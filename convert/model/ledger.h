@@ -57,6 +57,7 @@
     X(UNMATCHED_FREE, "unmatched_free", "memory given back that was not taken while recorded", 0)  \
     X(NO_SUCH_STEP, "no_such_step", "names given to --steps that no event has", 0)                 \
     X(REPAIR_STEP_NUM, "repair_step_num", "repair: steps taken from step_num without _r", 0)       \
+    X(REPAIR_LOOPS, "repair_loops", "repair: iterations of loops not taken for steps", 0)          \
     X(REPAIR_LEVEL_0, "repair_level_0", "repair: kernel op taken from stat 'level 0'", 0)          \
     X(REPAIR_SHM, "repair_shm", "repair: shared memory taken from 'shm:'", 0)                      \
     X(REPAIR_VENDOR, "repair_vendor", "repair: missing device vendor taken as Nvidia", 0)          \

@@ -186,6 +186,7 @@ struct tbp_host {
     bool has_file_rank;        /* … if that tells one */
     bool is_foreign;           /* not read from an xplane: the input holds none of its bytes */
     bool was_grouped;          /* the file came with groups: nothing was computed */
+    bool has_loops;            /* made by grouping: its groups are iterations of loops */
     bool has_given_steps;      /* by --steps: nothing but its marks makes a step */
     bool wants_no_steps;       /* … and it asks for none */
     bool had_added_plane;      /* the file's /host:CPU was added by tbprof and is left out here */

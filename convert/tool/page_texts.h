@@ -116,5 +116,8 @@
 #define TBP_TEXT_REPAIRED_STEPS                                                                    \
     "Steps were taken from step_num of events that are not marked as roots (repair: the official " \
     "rules find no step in this profile)."
+#define TBP_TEXT_REPAIRED_LOOPS                                                                    \
+    "Steps were taken from step_num although there are loops within them (repair: the official "   \
+    "rules take the iterations of loops for steps and then show none of them)."
 
 #endif

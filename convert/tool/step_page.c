@@ -187,7 +187,9 @@ const char *tbp_page_step_warning(const struct tbp_step_table *t) {
 }
 
 const char *tbp_page_step_repair(const struct tbp_host_notes *notes) {
-    return notes->repaired_steps ? TBP_TEXT_REPAIRED_STEPS : NULL;
+    if (notes->repaired_steps)
+        return TBP_TEXT_REPAIRED_STEPS;
+    return notes->repaired_loops ? TBP_TEXT_REPAIRED_LOOPS : NULL;
 }
 
 void tbp_page_begin_diagnostics(struct tbp_gviz *g, struct tbp_json *j) {

@@ -11,6 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TBPROF = os.path.abspath(os.environ.get("TBPROF", os.path.join(ROOT, "build", "release", "tbprof")))
 SAMPLE_RUN = os.path.join(ROOT, "samples", "keras-inputbound", "plugins", "profile", "2026_11_28_00_21_30")
 SAMPLE = os.path.join(SAMPLE_RUN, "worker0.xplane.pb")
+LOOPS = os.path.join(ROOT, "tests", "data", "tf221-loop.xplane.pb")
 TWO_HOSTS = os.path.join(ROOT, "samples", "multiworker")
 SANITIZED = os.environ.get("SANITIZED", "0") != "0"
 SHARED = os.path.join(os.path.dirname(ROOT), "shared")

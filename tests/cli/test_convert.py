@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from support import SAMPLE, SAMPLE_RUN, TBPROF, TWO_HOSTS, Case, sums
+from support import LOOPS, SAMPLE, SAMPLE_RUN, TBPROF, TWO_HOSTS, Case, sums
 
 RUN = "2026_11_28_00_21_30"
 
@@ -134,15 +134,29 @@ class Convert(Case):
         self.expect(0, "convert", "-o", self.path("out"), self.path("deep"))
         self.assertEqual(sorted(os.listdir(self.path("out", "train", "plugins", "profile"))), ["r1", "r2"])
 
+    def steps_on_page(self, path, semantics):
+        tables = json.loads(self.expect(0, "tool", "input_pipeline_analyzer", path, "--semantics", semantics).stdout)
+        return next(t for t in tables if any(c["id"] == "stepnum" for c in t["cols"]))["rows"]
+
     def test_written_xplane_carries_the_repairs(self):
         """Its official reading is the repaired reading of the original: four steps instead of none."""
-        self.expect(0, "convert", "-o", self.path("log"), SAMPLE)
-        tables = [json.loads(self.expect(0, "tool", "input_pipeline_analyzer", path, "--semantics", how).stdout)
-                  for path, how in ((SAMPLE, "official"), (SAMPLE, "repair"), (self.path("log"), "official"))]
-        steps = [next(t for t in tables if any(c["id"] == "stepnum" for c in t["cols"]))["rows"] for tables in tables]
-        self.assertEqual(len(steps[0]), 0)
-        self.assertEqual(len(steps[1]), 4)
-        self.assertEqual(steps[2], steps[1])
+        for n, path in enumerate((SAMPLE, LOOPS)):
+            self.expect(0, "convert", "-o", self.path(f"log{n}"), path)
+            self.assertEqual(self.steps_on_page(path, "official"), [])
+            steps = self.steps_on_page(path, "repair")
+            self.assertEqual(len(steps), 4)
+            self.assertEqual(self.steps_on_page(self.path(f"log{n}"), "official"), steps)
+
+    def test_steps_with_loops_in_them(self):
+        """As long as their marks in the file, in ms; and the page says why they are there."""
+        tables = json.loads(self.expect(0, "tool", "overview_page", LOOPS).stdout)
+        rows = next(t for t in tables if any(c["id"] == "stepnum" for c in t["cols"]))["rows"]
+        steps = [(row["c"][0]["v"], row["c"][-1]["v"]) for row in rows]
+        self.assertEqual(steps, [("train 100", 6.371003), ("train 101", 0.526364), ("train 102", 0.296412),
+                                 ("train 103", 0.297964)])
+        self.assertIn("Steps were taken from step_num although there are loops",
+                      self.expect(0, "tool", "overview_page", LOOPS).stdout)
+        self.assertIn("repair_loops 56:", self.expect(0, "info", LOOPS).stdout)
 
     def test_in_place_repairs_are_told_to_be_on_the_pages_alone(self):
         run_folder = self.path("logs", "plugins", "profile", "r")

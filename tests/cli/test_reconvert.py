@@ -15,6 +15,11 @@ REPAIRED = {
     "steps": ('plane 1 "/host:CPU"\n line 1 "main"\n'
               '  0 +9us "train" step_num=1u\n  10us +9us "train" step_num=2u\n  20us +9us "train" step_num=3u\n',
               {"repair_step_num": 3, "repair_unsigned": 3}),
+    "loops": ('plane 1 "/host:CPU"\n line 1 "main"\n  0 +9us "train" step_num=1 _r=1\n'
+              '  1us +2us "ExecutorState::Process" id=7 iter_num=0\n  4us +2us "ExecutorState::Process" id=7 iter_num=1\n'
+              '  10us +9us "train" step_num=2 _r=1\n  11us +2us "ExecutorState::Process" id=8 iter_num=0\n'
+              '  14us +2us "ExecutorState::Process" id=8 iter_num=1\n  17us +1us "ExecutorState::Process" id=8 iter_num=2\n',
+              {"repair_loops": 3}),
     "names": ('plane 1 "/device:GPU:0"\n line 7 "Stream #7"\n'
               '  0 +2us "k" correlation_id=1u "level 0"="a:B" kernel_details="regs:8 shm:16 grid:1,1,1 block:1,1,1"\n'
               '  5us +2us "k" correlation_id=2u kernel_details="regs:8 shm:16 grid:1,1,1 block:1,1,1"\n' + HOST,
