@@ -369,12 +369,12 @@ static void describe_host(struct kineto *k, const struct tbp_json_event *e, enum
     }
     if (kind != KIND_OP && kind != KIND_ANNOTATION)
         return;
+    add_args(k, ARG_DIMS, ARG_DTYPE);
     if (step_number(e->name.text, &step)) {
         out->flags = TBP_TRACE_STEP;
         out->link = (uint64_t)step;
         return;
     }
-    add_args(k, ARG_DIMS, ARG_DTYPE);
     if (kind != KIND_OP)
         return;
     uint64_t external = external_of(k);
