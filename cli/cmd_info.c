@@ -11,6 +11,7 @@
 #include "convert/analyze/step_table.h"
 #include "convert/model/stats.h"
 #include "convert/report/collective_calls.h"
+#include "convert/report/step_marks.h"
 
 #include <inttypes.h>
 #include <unistd.h>
@@ -224,23 +225,47 @@ static void json_host(struct tbp_json *j, const struct tbp_host *h) {
     tbp_json_lit(j, "]");
 }
 
-/* Steps as the pages list them, and how many more there are, cut off at both ends of the host. */
+static int count_marks(struct tbp_session *s, uint32_t host, size_t *n, struct tbp_error *err) {
+    const struct tbp_host *h = tbp_session_host(s, host, err);
+    struct tbp_step_marks marks = {.n_again = 0};
+    if (!h)
+        return err->code;
+    tbp_step_marks_collect(&marks, h);
+    *n = marks.list.n;
+    tbp_step_marks_release(&marks);
+    return TBP_OK;
+}
+
+/* The pages count groups of eager ops as steps, too, and pass over steps in which nothing ran. */
+static void print_marked(size_t n_steps, size_t n_marked) {
+    if (n_marked != n_steps)
+        printf("; %zu marked ('tbprof steps'): the pages %s", n_marked,
+               n_marked < n_steps ? "count groups of ops that ran one by one, too"
+                                  : "pass over those in which nothing ran");
+    putchar('\n');
+}
+
+/* Steps as the pages list them, how many more there are, cut off at both ends of the host, and how
+ * many the program marked. */
 static int show_steps(struct tbp_session *s, uint32_t host, struct tbp_json *j,
                       struct tbp_error *err) {
     const struct tbp_step_table *all = tbp_steps(s, host, err);
     const struct tbp_step_table *rows = all ? tbp_trimmed_steps(s, host, err) : NULL;
     if (!rows)
         return err->code;
-    size_t n_cut = all->n_steps - rows->n_steps;
+    size_t n_cut = all->n_steps - rows->n_steps, n_marked = 0;
+    if (count_marks(s, host, &n_marked, err))
+        return err->code;
     if (j) {
         json_number(j, "steps", rows->n_steps);
         json_number(j, "incomplete_steps", n_cut);
+        json_number(j, "marked_steps", n_marked);
         return TBP_OK;
     }
     printf("    %zu step%s", rows->n_steps, tbp_plural(rows->n_steps));
     if (n_cut)
         printf(", and %zu incomplete at the ends", n_cut);
-    putchar('\n');
+    print_marked(all->n_steps, n_marked);
     return TBP_OK;
 }
 

@@ -5,7 +5,7 @@ import json
 import os
 import unittest
 
-from support import SAMPLE, SHARED, TWO_HOSTS, Case
+from support import ROOT, SAMPLE, SHARED, TWO_HOSTS, Case
 
 CASES = os.path.join(SHARED, "cases")
 
@@ -82,6 +82,16 @@ class Steps(Case):
         two = json.loads(self.expect(0, "steps", TWO_HOSTS, "--json").stdout)
         self.assertEqual([(s["host"], s["step"]) for s in two["steps"]],
                          [(f"worker{h}", n) for h in (0, 1) for n in range(3, 9)])
+
+    def test_info_tells_steps_of_the_pages_and_of_the_program(self):
+        """The one batch of the recording is not marked in it; the official rule takes a group of eager ops for a step."""
+        path = os.path.join(ROOT, "tests", "data", "tf24-one.xplane.pb")
+        self.assertIn("    1 step; 0 marked ('tbprof steps'): the pages count groups of ops that ran one by one, too\n",
+                      self.expect(0, "info", path).stdout)
+        self.assertIn("    4 steps\n", self.expect(0, "info", SAMPLE).stdout)
+        for file, marked in ((path, 0), (SAMPLE, 4)):
+            host = json.loads(self.expect(0, "info", file, "--json").stdout)["runs"][0]["hosts"][0]
+            self.assertEqual(host["marked_steps"], marked)
 
 
 @unittest.skipUnless(os.path.isdir(CASES), "the cases are not at hand")
