@@ -35,6 +35,7 @@ bool tbp_cuda_find(struct tbp_cuda *c, bool may_load) {
     c->is_there &= c->name != NULL;
     TBP_CUDA_FUNCTIONS(X)
 #undef X
+    *(void **)(void *)&c->stream_context = dlsym(l, "cuStreamGetCtx");
     return c->is_there;
 }
 

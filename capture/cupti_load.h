@@ -71,6 +71,9 @@ struct tbp_cupti_unified_config {
     X(false, ActivityEnableAndDump, (uint32_t kind))                                               \
     X(false, ActivityConfigureUnifiedMemoryCounter,                                                \
       (const struct tbp_cupti_unified_config *config, uint32_t n))                                 \
+    X(false, GetContextId, (void *context, uint32_t *id))                                          \
+    X(false, GetDeviceId, (void *context, uint32_t *id))                                           \
+    X(false, GetStreamIdEx, (void *context, void *stream, uint8_t per_thread, uint32_t *id))       \
     X(false, GetCallbackName, (uint32_t domain, uint32_t id, const char **name))                   \
     TBP_CUPTI_SHARED_FUNCTIONS(X)
 

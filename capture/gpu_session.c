@@ -51,7 +51,8 @@ struct worker {
     struct tbp_cupti_subscription subscription;
     uint32_t enabled; /* bit n: row n of the kinds */
     int flush_ms;
-    bool is_paused; /* what comes is thrown away */
+    bool is_paused;   /* what comes is thrown away */
+    unsigned n_names; /* given by the program, and taken over */
 };
 
 static void wake_worker(void) {
@@ -117,7 +118,12 @@ static void count_dropped(struct worker *w, void *context, uint32_t stream) {
 static int drain_guarded(void *context, struct tbp_error *err) {
     struct worker *w = context;
     struct tbp_cupti_filled filled;
+    struct tbp_gpu_name name;
     (void)err;
+    while (tbp_gpu_names_get(w->n_names, &name)) {
+        w->n_names++;
+        tbp_gpu_writer_name(&w->writer, &name);
+    }
     note_clock(w);
     while (tbp_cupti_buffers_take(&filled)) {
         note_clock(w); /* what is in the buffer happened before this reading */
@@ -203,6 +209,7 @@ static int switch_on(struct worker *w, char *what, size_t size) {
 
 /* Without a subscription CUPTI is another tool's, and left alone. */
 static void switch_off(struct worker *w) {
+    tbp_gpu_names_by(NULL, NULL);
     if (w->enabled)
         flush(w, FLUSH_FORCED);
     if (w->subscription.handle && !has_quirk(w, KEEP_ENABLED)) {
@@ -233,6 +240,7 @@ static bool begin(struct worker *w, char *failure, size_t size) {
     int rc = switch_on(w, what, sizeof what);
     if (rc == TBP_CUPTI_OK) {
         note_clock(w);
+        tbp_gpu_names_by(&w->cupti, &w->cuda);
         return true;
     }
     tbp_cupti_explain(rc, what, failure, size);
@@ -450,4 +458,5 @@ void tbp_gpu_after_fork(void) {
     gpu.task = NOTHING;
     gpu.thread = 0;
     tbp_cupti_buffers_after_fork();
+    tbp_gpu_names_after_fork();
 }

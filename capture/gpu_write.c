@@ -256,6 +256,16 @@ static void take_name(struct tbp_gpu_writer *w, const struct tbp_cupti_record *r
     *tbp_vec_push(&w->given) = n;
 }
 
+void tbp_gpu_writer_name(struct tbp_gpu_writer *w, const struct tbp_gpu_name *name) {
+    struct tbp_gpu_given n = {.kind = TBP_GPU_NAMED, .name = name_id(w, name->text)};
+    n.bearer.graph = name->what;
+    n.bearer.device = name->device;
+    n.bearer.context = name->context;
+    n.bearer.stream = name->stream;
+    if (w->given.n < TBP_GPU_NAMES)
+        *tbp_vec_push(&w->given) = n;
+}
+
 /* ---- memory ---- */
 
 static const char *const memory_words[TBP_GPU_MEMORY_KINDS] = {

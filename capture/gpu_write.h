@@ -15,6 +15,7 @@
 #include "capture/cupti_load.h"
 #include "capture/cupti_records.h"
 #include "capture/gpu_clock.h"
+#include "capture/gpu_names.h"
 #include "plugin_data/rec_live.h"
 
 enum { TBP_GPU_DEVICES = 64, TBP_GPU_ALLOCATORS = 64, TBP_GPU_NAMES = 4096 };
@@ -56,6 +57,8 @@ void tbp_gpu_writer_init(struct tbp_gpu_writer *w, const struct tbp_cupti *cupti
 void tbp_gpu_writer_release(struct tbp_gpu_writer *w);
 
 void tbp_gpu_writer_take(struct tbp_gpu_writer *w, const struct tbp_cupti_record *r);
+/* A name that the program gave to something of the GPU. */
+void tbp_gpu_writer_name(struct tbp_gpu_writer *w, const struct tbp_gpu_name *name);
 /* Writes what was kept to be put in order, and what was counted. */
 void tbp_gpu_writer_flush(struct tbp_gpu_writer *w);
 /* Devices and names are told again: what comes goes into another profile. */

@@ -12,7 +12,12 @@
 #include <stdint.h>
 
 enum tbp_nvtx_export { TBP_NVTX_EXPORT_CALLBACKS = 1 };
-enum tbp_nvtx_module { TBP_NVTX_CORE = 1, TBP_NVTX_CORE2 = 5 };
+enum tbp_nvtx_module {
+    TBP_NVTX_CORE = 1,
+    TBP_NVTX_CUDA = 2,
+    TBP_NVTX_CUDART = 4,
+    TBP_NVTX_CORE2 = 5
+};
 
 typedef void tbp_nvtx_fn(void); /* stands for every signature */
 
@@ -57,6 +62,23 @@ enum tbp_nvtx_core2 {
     TBP_NVTX_DOMAIN_CREATE_W,
     TBP_NVTX_DOMAIN_DESTROY,
     TBP_NVTX_INITIALIZE,
+};
+
+/* … of CUDA: of the driver's interface. */
+enum tbp_nvtx_cuda {
+    TBP_NVTX_CU_DEVICE_A = 1,
+    TBP_NVTX_CU_DEVICE_W,
+    TBP_NVTX_CU_CONTEXT_A,
+    TBP_NVTX_CU_CONTEXT_W,
+    TBP_NVTX_CU_STREAM_A,
+    TBP_NVTX_CU_STREAM_W,
+};
+/* … of CUDART: of the runtime library's. */
+enum tbp_nvtx_cudart {
+    TBP_NVTX_CUDA_DEVICE_A = 1,
+    TBP_NVTX_CUDA_DEVICE_W,
+    TBP_NVTX_CUDA_STREAM_A,
+    TBP_NVTX_CUDA_STREAM_W,
 };
 
 enum tbp_nvtx_message { TBP_NVTX_ASCII = 1, TBP_NVTX_UNICODE = 2, TBP_NVTX_REGISTERED = 3 };

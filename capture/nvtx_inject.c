@@ -9,6 +9,7 @@
  * it is called any number of times and keeps nothing. Cost while nothing is recorded: the stack of
  * open ranges, which has to be right when recording begins in the middle of one.
  */
+#include "capture/gpu_names.h"
 #include "capture/nvtx_abi.h"
 #include "capture/nvtx_names.h"
 #include "capture/range_stack.h"
@@ -252,6 +253,34 @@ static void nvtx_thread_w(uint32_t tid, const wchar_t *name) {
     nvtx_thread_a(tid, text);
 }
 
+/* ---- names of what is CUDA's; a device has its ordinal for a handle ---- */
+
+static void device_a(int device, const char *name) {
+    if (name && device >= 0)
+        tbp_gpu_name_device((uint32_t)device, tbp_str_c(name));
+}
+static void device_w(int device, const wchar_t *name) {
+    char text[MAX_TEXT];
+    if (device >= 0)
+        tbp_gpu_name_device((uint32_t)device, tbp_nvtx_utf8(text, sizeof text, name));
+}
+static void context_a(void *context, const char *name) {
+    if (name)
+        tbp_gpu_name_context(context, tbp_str_c(name));
+}
+static void context_w(void *context, const wchar_t *name) {
+    char text[MAX_TEXT];
+    tbp_gpu_name_context(context, tbp_nvtx_utf8(text, sizeof text, name));
+}
+static void stream_a(void *stream, const char *name) {
+    if (name)
+        tbp_gpu_name_stream(stream, tbp_str_c(name));
+}
+static void stream_w(void *stream, const wchar_t *name) {
+    char text[MAX_TEXT];
+    tbp_gpu_name_stream(stream, tbp_nvtx_utf8(text, sizeof text, name));
+}
+
 /* ---- the tables ---- */
 
 #define FN(id, f) [id] = (tbp_nvtx_fn *)(f)
@@ -280,6 +309,17 @@ static tbp_nvtx_fn *const core2[] = {
     FN(TBP_NVTX_REGISTER_W, register_w),           FN(TBP_NVTX_DOMAIN_CREATE_A, domain_create_a),
     FN(TBP_NVTX_DOMAIN_CREATE_W, domain_create_w), FN(TBP_NVTX_DOMAIN_DESTROY, domain_destroy),
 };
+static tbp_nvtx_fn *const cuda[] = {
+    FN(TBP_NVTX_CU_DEVICE_A, device_a),   FN(TBP_NVTX_CU_DEVICE_W, device_w),
+    FN(TBP_NVTX_CU_CONTEXT_A, context_a), FN(TBP_NVTX_CU_CONTEXT_W, context_w),
+    FN(TBP_NVTX_CU_STREAM_A, stream_a),   FN(TBP_NVTX_CU_STREAM_W, stream_w),
+};
+static tbp_nvtx_fn *const cudart[] = {
+    FN(TBP_NVTX_CUDA_DEVICE_A, device_a),
+    FN(TBP_NVTX_CUDA_DEVICE_W, device_w),
+    FN(TBP_NVTX_CUDA_STREAM_A, stream_a),
+    FN(TBP_NVTX_CUDA_STREAM_W, stream_w),
+};
 #undef FN
 
 static bool fill(const struct tbp_nvtx_callbacks *callbacks, int32_t module,
@@ -304,5 +344,7 @@ int InitializeInjectionNvtx2(tbp_nvtx_get_export *get_export) {
         return 0;
     bool has_core = fill(callbacks, TBP_NVTX_CORE, core, sizeof core / sizeof *core);
     bool has_core2 = fill(callbacks, TBP_NVTX_CORE2, core2, sizeof core2 / sizeof *core2);
+    fill(callbacks, TBP_NVTX_CUDA, cuda, sizeof cuda / sizeof *cuda);
+    fill(callbacks, TBP_NVTX_CUDART, cudart, sizeof cudart / sizeof *cudart);
     return has_core || has_core2;
 }

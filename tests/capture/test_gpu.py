@@ -216,6 +216,14 @@ class Tables(Gpu):
             self.assertIn('given_name="left"', text)
             self.assertRegex(text, r'line \d+ "loader(/\d+)?"')
 
+    def test_names_given_through_nvtx(self):
+        for runs in self.each("nvtx_names", runs=2):
+            for run in runs:
+                text = self.text(run)
+                self.assertEqual(re.findall(r'^  line \d+ "(Stream.*)"$', text, re.M),
+                                 ["Stream #7(Compute) of trainer", "Stream #13(MemcpyH2D) copies of trainer"])
+                self.assertIn('given_name="left"', text)
+
     def test_what_is_recorded_on_request(self):
         for run in self.each("rare", TBPROF_GPU_KINDS="kernel,api,unified,jit"):
             moved = [(e["name"], e["dur"], e["args"].get("memcpy_details") or e["args"]["page_faults"])

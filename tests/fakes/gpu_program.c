@@ -5,9 +5,11 @@
  *
  *     step 1 / endstep, scope NAME / end, annotate NAME / unannotate
  *     thread / endthread     what is between is played by another thread, which is waited for
+ *     nvtx stream 13 NAME    names it through NVTX; also device, context
  *     cuda                   maps the CUDA driver now, not before the session
  *     snapshot, pause, resume, sleep MS, kill
  */
+#include "capture/nvtx_abi.h"
 #include "capture/tbprof.h"
 
 #include "fake_script.h"
@@ -15,6 +17,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -58,6 +61,42 @@ static void to_fake(const char *line) {
         *(void **)(void *)&fake = dlsym(cupti, "fake_cupti_line");
     }
     fake(line);
+}
+
+/* What NVTX hands to a tool: tables of the modules CUDA and CUDART. */
+static tbp_nvtx_fn *cuda[9], *cudart[7], **cuda_table[9], **cudart_table[7];
+
+static int module_table(int32_t module, tbp_nvtx_fn ****table, unsigned *n) {
+    bool is_cuda = module == TBP_NVTX_CUDA;
+    *table = is_cuda ? cuda_table : module == TBP_NVTX_CUDART ? cudart_table : NULL;
+    *n = is_cuda ? 9 : 7;
+    return *table != NULL;
+}
+
+static const void *nvtx_export(uint32_t id) {
+    static const struct tbp_nvtx_callbacks callbacks = {sizeof callbacks, module_table};
+    return id == TBP_NVTX_EXPORT_CALLBACKS ? &callbacks : NULL;
+}
+
+int InitializeInjectionNvtx2(tbp_nvtx_get_export *get_export);
+
+/* Devices and streams by the runtime library's functions, contexts by the driver's. */
+static void name_by_nvtx(const char *line) {
+    char what[16], handle[16], name[64];
+    script_word(line, 1, what, sizeof what);
+    uintptr_t h = strtoul(script_word(line, 2, handle, sizeof handle), NULL, 0);
+    script_word(line, 3, name, sizeof name);
+    for (int i = 0; i < 9; i++)
+        cuda_table[i] = &cuda[i];
+    for (int i = 0; i < 7; i++)
+        cudart_table[i] = &cudart[i];
+    InitializeInjectionNvtx2(nvtx_export);
+    if (strcmp(what, "device") == 0)
+        ((void (*)(int, const char *))cudart[TBP_NVTX_CUDA_DEVICE_A])((int)h, name);
+    else if (strcmp(what, "stream") == 0)
+        ((void (*)(void *, const char *))cudart[TBP_NVTX_CUDA_STREAM_A])((void *)h, name);
+    else
+        ((void (*)(void *, const char *))cuda[TBP_NVTX_CU_CONTEXT_A])((void *)h, name);
 }
 
 static void *play(void *context);
@@ -125,6 +164,8 @@ static void *play(void *context) {
             continue;
         if (strcmp(word, "thread") == 0)
             other_thread(p, p->from);
+        else if (strcmp(word, "nvtx") == 0)
+            name_by_nvtx(line);
         else if (is_control(word))
             control(word, argument);
         else if (!annotate(p, word, argument))

@@ -65,6 +65,13 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device) {
     return 0;
 }
 
+/* Handles of the fakes are numbers: streams of the one context 1. */
+int cuStreamGetCtx(void *stream, void **context) {
+    (void)stream;
+    *context = (void *)1;
+    return 0;
+}
+
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
     static const struct {
         int attribute;

@@ -142,6 +142,23 @@ EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(const uint32_t (*config)[4
     return OK;
 }
 
+EXPORT int cuptiGetContextId(void *context, uint32_t *id) {
+    *id = (uint32_t)(uintptr_t)context;
+    return OK;
+}
+
+EXPORT int cuptiGetDeviceId(void *context, uint32_t *id) {
+    *id = (uint32_t)(uintptr_t)context - 1;
+    return OK;
+}
+
+EXPORT int cuptiGetStreamIdEx(void *context, void *stream, uint8_t per_thread, uint32_t *id) {
+    if (context || per_thread)
+        return 1;
+    *id = (uint32_t)(uintptr_t)stream;
+    return OK;
+}
+
 EXPORT int cuptiGetCallbackName(uint32_t domain, uint32_t id, const char **name) {
     (void)domain;
     *name = call_name(id);
