@@ -35,7 +35,7 @@ static const char *const recover_examples[] = {
     "tbprof recover",
     "makes runs of all spools in $TBPROF_SPOOL_DIR, $TMPDIR and /tmp whose processes are gone",
     "tbprof recover /tmp/tbprof-2026_08_21_14_05_09-77-1 --logdir logdir",
-    "one spool, to another log directory",
+    "the spools of a folder, to another log directory",
     "tbprof recover --watch --json",
     "beside jobs that may be killed, for scripts",
     NULL,

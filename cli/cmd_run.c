@@ -39,8 +39,8 @@ static const struct tbp_opt run_options[] = {
     {"run", 0, TBP_OPT_TEXT, AT(run), "NAME",
      "name of the run (" TBP_RUNDIR_NAME_RULE "); default: the time", NULL},
     {"set", 's', TBP_OPT_LIST, AT(options), "KEY=VALUE",
-     "an option of the recording (host_tracer_level, max_host_bytes, full_policy …); may be "
-     "repeated",
+     "an option of the recording (host_tracer_level, max_host_bytes, full_policy …; "
+     "docs/recording.md has all); may be repeated",
      NULL},
     {"convert", 0, TBP_OPT_FLAG, AT(convert), NULL, "also write the pages as JSON", NULL},
     {"keep", 0, TBP_OPT_FLAG, AT(keep), NULL, "keep the spools of processes that died", NULL},

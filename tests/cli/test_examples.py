@@ -21,6 +21,7 @@ NOT_RUN = {
     "tbprof doctor --fix downloads": NETWORK,
     "tbprof doctor --gpu": "its answer is that of the machine",
     "tbprof recover /tmp/tbprof-2026_08_21_14_05_09-77-1 --logdir logdir": "needs what a killed process left in /tmp",
+    "tbprof recover": "takes what lies in /tmp, whoever left it there",
     "tbprof recover --watch --json": "goes on until it is ended",
     "tbprof backend install --overlay ~/tbprof-overlay": "needs an installed xprof",
     "tbprof backend remove --overlay ~/tbprof-overlay": "needs an installed xprof",
