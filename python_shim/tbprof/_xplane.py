@@ -3,6 +3,10 @@
 
 The files are protobuf messages (XSpace): a file with the bytes of another one behind it has the planes of both. What
 has to change are the names of our planes and the start times of their lines; events are not touched.
+
+The wire format is read here, in Python, because nothing else at hand can: the capture library writes profiles and
+knows of no reader, what does read them (the backend library) answers with pages and not with events, and a training
+program need not have the protobuf package, still less the framework's own descriptions of these messages.
 """
 
 PLANES, PLANE_NAME, PLANE_LINES, PLANE_STAT_METADATA, PLANE_STATS = 1, 2, 3, 5, 6
@@ -12,13 +16,14 @@ ENVIRONMENT, HOST = b"Task Environment", b"/host:CPU"
 
 def _varint(data, at):
     value = shift = 0
-    while True:
+    while shift < 70:
         byte = data[at]
         at += 1
         value |= (byte & 127) << shift
         if byte < 128:
             return value, at
         shift += 7
+    raise ValueError(f"a number of more than ten bytes before byte {at}")
 
 
 def _varint_bytes(value):

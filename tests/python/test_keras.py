@@ -218,7 +218,7 @@ class Native(recorded.Case):
         self.assertTrue(any(p.endswith("/host:CPU tbprof") for p in processes), processes)
 
     def test_files_that_are_no_profiles_are_refused(self):
-        for data in (b"\x0a\xff", b"\x0b", b"\x0a\x05ab"):
+        for data in (b"\x0a\xff", b"\x0b", b"\x0a\x05ab", b"\x08" + b"\x80" * 10 + b"\x01"):
             with self.assertRaises((ValueError, IndexError)):
                 _xplane.beside(b"", data)
 
