@@ -138,7 +138,8 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
         if with_stack:
             self._options.setdefault("python_tracer_level", 1)
         self._metadata, self._folder, self._is_stepping, self._events = {}, None, False, None
-        self._is_recording = False
+        self._is_recording = self._has_failed = False
+        self._told = set()
         wanted = {"record_shapes": record_shapes, "profile_memory": profile_memory, "with_stack": with_stack,
                   "with_flops": with_flops, "with_modules": with_modules, "acc_events": acc_events,
                   "experimental_config": experimental_config, "execution_trace_observer": execution_trace_observer}
@@ -190,14 +191,14 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
             if after is a.NONE:
                 warnings.warn("Incorrect schedule: WARMUP followed by NONE", stacklevel=3)
             if after in (a.RECORD, a.RECORD_AND_SAVE):
-                self.start_trace()
+                self._begin_trace()
             elif after is not a.WARMUP and self._ops:  # what was warmed up is dropped
                 self._ops.start()
                 self._ops.stop()
         elif before is a.RECORD:
             if after in (a.NONE, a.WARMUP):
                 warnings.warn(f"Incorrect schedule: RECORD followed by {after.name}", stacklevel=3)
-                self.stop_trace(save=self._folder is not None)  # the handler is not called: no run for it
+                self._end_trace(save=self._folder is not None)  # the handler is not called: no run for it
             elif after is None:
                 self._save()
         else:
@@ -209,12 +210,41 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
         if action is not ProfilerAction.NONE and action is not None:
             self.prepare_trace()
         if action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
-            self.start_trace()
+            self._begin_trace()
 
     def _save(self):
-        self.stop_trace()
-        if self.on_trace_ready:
+        if self._end_trace() and self.on_trace_ready:
             self.on_trace_ready(self)
+
+    # A trace of the schedule that fails is a warning, and its cycle has none: the training goes on.
+
+    def _begin_trace(self):
+        try:
+            self.start_trace()
+        except Exception as e:  # pylint: disable=broad-except
+            self._has_failed = True
+            self._tell(e)
+            if self._is_recording:  # torch's profiler did not start
+                self._is_recording = False
+                _core.stop(save=False)
+
+    def _end_trace(self, save=True):
+        has_failed, self._has_failed = self._has_failed, False
+        try:
+            if not has_failed:
+                self.stop_trace(save)
+        except AssertionError:  # stop without start, as torch has it
+            raise
+        except Exception as e:  # pylint: disable=broad-except
+            has_failed = True
+            self._tell(e)
+        return not has_failed
+
+    def _tell(self, error):
+        text = f"{type(error).__name__}: {error}"
+        if text not in self._told:
+            self._told.add(text)
+            _core.tell(f"tbprof.torch.profile: {text}; training goes on without this trace", stacklevel=6)
 
     def _begin_step(self):
         if self.record_steps and self._is_recording:

@@ -122,6 +122,43 @@ class Profile(recorded.Case):
             1 / 0  # pylint: disable=pointless-statement
         self.run_of()
 
+    def test_a_trace_that_cannot_be_made_is_one_warning_and_the_loop_goes_on(self):
+        with open(self.logdir, "w", encoding="ascii"):
+            pass
+        handler, ready = tensorboard_trace_handler(self.logdir), []
+        with profile(schedule=schedule(wait=0, warmup=1, active=1, repeat=2), native=False, on_trace_ready=handler) as p:
+            for _ in range(6):
+                ready.append(tbprof.is_active())
+                p.step()
+        self.assertEqual((ready, p.step_num, p.run), ([False] * 6, 6, ""))
+        self.assertEqual(len(self.told()), 1)
+
+    def test_a_session_of_another_is_left_alone(self):
+        tbprof.start("")
+        ready, p = self.loop(3)
+        self.assertEqual((ready, p.step_num, len(self.told())), ([], 3, 1))
+        self.assertTrue(tbprof.is_active())
+        tbprof.stop(save=False)
+
+    def test_a_trace_that_cannot_be_saved_is_one_warning_and_the_next_is(self):
+        original = tbprof._core.stop
+
+        def stop(save=True):
+            original(save=False)
+            if save:
+                tbprof._core.stop = original
+                raise OSError("no space left")
+        self.addCleanup(setattr, tbprof._core, "stop", original)
+        tbprof._core.stop = stop
+        ready, _ = self.loop(4, schedule=schedule(wait=0, warmup=1, active=1, repeat=2))
+        self.assertEqual([labels for _, _, labels in ready], [["ProfilerStep#3", "work 3"]])
+        self.assertEqual(len(self.told()), 1)
+        self.assertIn("no space left", self.told()[0])
+
+    def test_stop_without_start_is_torchs_error(self):
+        with self.assertRaisesRegex(AssertionError, "must be initialized before stopping"):
+            profile(native=False).stop()
+
     def test_temporary_runs_go_with_the_profile(self):
         _, p = self.loop(1)
         run = p.run
