@@ -49,6 +49,7 @@ static void autostart(void) {
     const char *logdir = getenv("TBPROF_LOGDIR");
     if (tbprof_start(logdir && *logdir ? logdir : "logdir", NULL) != TBPROF_OK) {
         tbp_log(TBP_LOG_WARNING, "no profile is recorded: %s", tbprof_last_error());
+        tbp_run_report_failed();
         return;
     }
     atexit(stop_at_exit);

@@ -25,6 +25,10 @@ void tbp_run_report_loaded(void) {
     append("", 0);
 }
 
+void tbp_run_report_failed(void) {
+    append("\n", 1);
+}
+
 void tbp_run_report_written(const char *run_folder) {
     char line[PATH_MAX + 1];
     int n = snprintf(line, sizeof line, "%s\n", run_folder);

@@ -251,34 +251,44 @@ static bool recover_left(struct run *r) {
     return n_alive + n_recovered > 0;
 }
 
-/* The run that was written first; NULL: none was, or (is_loaded) no process loaded the runtime. */
-static const char *read_report(const struct run *r, bool *is_loaded, bool *has_more) {
+struct report {
+    bool is_there;   /* some process loaded the runtime */
+    bool has_failed; /* one could not record, and said why */
+    bool has_more;   /* further runs than the first */
+    char *run;       /* the run that was written first, or NULL */
+};
+
+static void read_report(struct report *out, const struct run *r) {
     FILE *f = fopen(r->report, "re");
-    char *line = TBP_NEW_N(r->cli->arena, char, PATH_MAX), other[PATH_MAX];
-    bool is_written = f && fgets(line, PATH_MAX, f);
-    *is_loaded = f != NULL;
-    *has_more = false;
-    while (is_written && !*has_more && fgets(other, sizeof other, f))
-        *has_more = strcmp(other, line) != 0;
+    char line[PATH_MAX];
+    *out = (struct report){.is_there = f != NULL};
+    while (f && !out->has_more && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (!*line)
+            out->has_failed = true;
+        else if (!out->run)
+            out->run = tbp_arena_printf(r->cli->arena, "%s", line);
+        else
+            out->has_more = strcmp(out->run, line) != 0;
+    }
     if (f)
         fclose(f);
-    line[strcspn(line, "\n")] = '\0';
-    return is_written ? line : NULL;
 }
 
 /* Where the recording is, or why there is none. */
 static void tell(const struct run *r, const char *program, bool is_recovered) {
-    bool is_loaded, has_more;
-    const char *run = read_report(r, &is_loaded, &has_more);
-    if (run)
-        tbp_cli_note(r->cli, "recorded into '%s'%s", run, has_more ? " and further runs" : "");
-    else if (!is_loaded)
+    struct report report;
+    read_report(&report, r);
+    if (report.run)
+        tbp_cli_note(r->cli, "recorded into '%s'%s", report.run,
+                     report.has_more ? " and further runs" : "");
+    else if (!report.is_there)
         tbp_cli_warn(r->cli,
                      "nothing was recorded: '%s' did not load libtbprof, as no program does that "
                      "is linked statically or runs with rights of its own (setuid); link it "
                      "dynamically (docs/recording.md)",
                      program);
-    else if (!is_recovered)
+    else if (!is_recovered && !report.has_failed)
         tbp_cli_warn(r->cli,
                      "nothing was recorded: '%s' and what it started made no annotations of "
                      "tbprof, NVTX or ITT while they ran; annotate steps and functions, for "

@@ -58,6 +58,17 @@ class Outcome(Run):
         self.assertIn("warning: nothing was recorded: 'sh' and what it started made no annotations", told)
         self.assertFalse(os.path.exists(self.path("logdir")))
 
+    def test_a_process_that_cannot_record_says_why_alone(self):
+        code, told = self.start("--", "true", TBPROF_DISABLE="1")
+        self.assertEqual((code, told.count("\n")), (0, 1), told)
+        self.assertIn("no profile is recorded: profiling is switched off by $TBPROF_DISABLE", told)
+
+    def test_several_runs(self):
+        code, told = self.start("--", "sh", "-c", 'TBPROF_SESSION_ID=a "$@"; TBPROF_SESSION_ID=b "$@"', "sh",
+                                *SAYS_SOMETHING[1:])
+        self.assertEqual(code, 0, told)
+        self.assertIn("profile/a' and further runs", told)
+
     @unittest.skipUnless(platform.machine() == "x86_64", "the program is one for x86-64")
     def test_a_static_program(self):
         program = self.path("static")
