@@ -7,6 +7,7 @@
 #include "base/mapped.h"
 #include "base/spill.h"
 #include "base/unpack.h"
+#include "base/zip.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,7 +79,9 @@ static int map_or_read(struct tbp_input *in, int fd, const char *path, struct tb
 int tbp_input_open_watched(struct tbp_input *in, const char *path, const struct tbp_watch *watch,
                            struct tbp_error *err) {
     bool is_stdin = strcmp(path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    struct tbp_zip_path zip;
+    bool is_in_zip = !is_stdin && tbp_zip_path_split(&zip, path);
+    int fd = is_stdin ? STDIN_FILENO : open(is_in_zip ? zip.file : path, O_RDONLY | O_CLOEXEC);
     *in = (struct tbp_input){0};
     if (fd < 0)
         return tbp_fail_errno(err, errno == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO, "cannot open '%s'",
@@ -87,7 +90,7 @@ int tbp_input_open_watched(struct tbp_input *in, const char *path, const struct 
     if (!is_stdin)
         close(fd);
     in->watch = watch;
-    return status ? status : tbp_unpack(in, path, err);
+    return status ? status : tbp_unpack(in, is_in_zip ? zip.member : NULL, path, err);
 }
 
 int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err) {
@@ -172,7 +175,7 @@ int tbp_input_open_copy(struct tbp_input *in, const char *path, struct tbp_file_
         return status;
     }
     *is_torn = in->size != stamp->size_bytes || !tbp_file_stamp_eq(stamp, &after);
-    return tbp_unpack(in, path, err);
+    return tbp_unpack(in, NULL, path, err);
 }
 
 void tbp_input_release(struct tbp_input *in) {

@@ -43,8 +43,9 @@ struct tbp_input {
 };
 
 /* path "-" is standard input. gzip is recognised by content and undone (all members), so is a zip
- * of one file. What grows beyond any profile's measure is refused (TBP_E_LIMIT). Directories,
- * missing and unreadable files fail with TBP_E_IO / TBP_E_NOT_FOUND naming the path. */
+ * of one file, or the file of a zip that "FILE.zip:MEMBER" names (zip.h). What grows beyond any
+ * profile's measure is refused (TBP_E_LIMIT). Directories, missing and unreadable files fail with
+ * TBP_E_IO / TBP_E_NOT_FOUND naming the path. */
 int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err);
 int tbp_input_open_watched(struct tbp_input *in, const char *path, const struct tbp_watch *watch,
                            struct tbp_error *err);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gzip undone by zlib member after member, and a zip of one file. What a damaged stream still
+ * gzip undone by zlib member after member, and a file of a zip. What a damaged stream still
  * yields is kept, since intact planes before the damage are worth having.
  */
 #include "base/unpack.h"
 
 #include "base/guard.h"
 #include "base/spill.h"
+#include "base/zip.h"
 
 #include <string.h>
 #include <zlib.h>
@@ -112,43 +113,26 @@ static int undo(const struct tbp_input *packed, size_t from, bool is_gzip, struc
     return TBP_OK;
 }
 
-static unsigned le16(const uint8_t *p) {
-    return (unsigned)p[0] | (unsigned)p[1] << 8;
+static int undo_zip(const struct tbp_input *in, const char *member, struct tbp_input *out,
+                    const char *path, struct tbp_error *err) {
+    struct tbp_zip_file file;
+    struct tbp_input packed = *in;
+    int status = tbp_zip_find(&file, in, member, path, err);
+    if (status)
+        return status;
+    packed.size = file.end;
+    return undo(&packed, file.from, false, out, path, err);
 }
 
-/* How many files a zip holds, by the record at its end; 0 if there is none. */
-static unsigned files_in_zip(const struct tbp_input *in) {
-    enum { RECORD = 22, REACH = 66000, COUNT = 10 };
-    size_t from = in->size > REACH ? in->size - REACH : 0;
-    for (size_t i = in->size < RECORD ? 0 : in->size - RECORD + 1; i-- > from;)
-        if (memcmp(in->data + i, "PK\5\6", 4) == 0)
-            return le16(in->data + i + COUNT);
-    return 0;
-}
-
-/* The only file of a zip: what follows its header. */
-static int undo_zip(const struct tbp_input *in, struct tbp_input *out, const char *path,
-                    struct tbp_error *err) {
-    enum { HEADER = 30, METHOD = 8, NAME = 26, EXTRA = 28, DEFLATED = 8 };
-    unsigned n = files_in_zip(in);
-    size_t at = in->size < HEADER ? in->size
-                                  : (size_t)HEADER + le16(in->data + NAME) + le16(in->data + EXTRA);
-    if (n > 1)
-        return tbp_fail(err, TBP_E_UNSUPPORTED, "'%s' is a zip of %u files: unpack it first", path,
-                        n);
-    if (at >= in->size || le16(in->data + METHOD) != DEFLATED)
-        return tbp_fail(err, TBP_E_UNSUPPORTED,
-                        "'%s' is a zip that is not packed by deflate: unpack it first", path);
-    return undo(in, at, false, out, path, err);
-}
-
-int tbp_unpack(struct tbp_input *in, const char *path, struct tbp_error *err) {
+int tbp_unpack(struct tbp_input *in, const char *member, const char *path, struct tbp_error *err) {
     struct tbp_input plain = {0};
     int status;
-    if (in->size >= 2 && in->data[0] == 0x1f && in->data[1] == 0x8b)
+    if (tbp_zip_is(in))
+        status = undo_zip(in, member, &plain, path, err);
+    else if (member)
+        status = tbp_fail(err, TBP_E_NOT_FOUND, "'%s' names a file in what is no zip", path);
+    else if (in->size >= 2 && in->data[0] == 0x1f && in->data[1] == 0x8b)
         status = undo(in, 0, true, &plain, path, err);
-    else if (in->size >= 4 && memcmp(in->data, "PK\3\4", 4) == 0)
-        status = undo_zip(in, &plain, path, err);
     else
         return TBP_OK;
     plain.watch = in->watch;

@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "base/sort.h"
+#include "base/zip.h"
 #include "cli/spool_input.h"
 #include "cli/worker_files.h"
 #include "convert/read/reader.h"
@@ -280,25 +281,41 @@ static struct tbp_str name_before_dot(const char *name, struct tbp_arena *arena)
     return tbp_arena_str(arena, tbp_str_sub(tbp_str_c(name), 0, *name ? n : 0));
 }
 
+/* Of a lone file: that of the worker or of the xplane, else what stands before the first dot. */
+static struct tbp_str host_of_file(const char *name, struct tbp_arena *arena) {
+    struct tbp_str host;
+    struct tbp_worker_file worker;
+    if (tbp_worker_file_parse(&worker, name, arena))
+        return worker.host;
+    return host_of(name, arena, &host) ? host : name_before_dot(name, arena);
+}
+
 /* path names the run, bytes is where it is read from. */
 static void add_file(struct tbp_runs *runs, struct tbp_arena *arena, const char *path,
                      const char *bytes, uint64_t size_bytes) {
     struct tbp_run run = {.below = ""};
-    struct tbp_str host = tbp_str_c(base_name(path));
-    struct tbp_worker_file worker;
-    if (strcmp(path, "-") == 0)
-        host = TBP_STR("stdin");
-    else if (tbp_worker_file_parse(&worker, base_name(path), arena))
-        host = worker.host;
-    else if (!host_of(base_name(path), arena, &host))
-        host = name_before_dot(base_name(path), arena);
-    *add_host(&run, arena) = (struct tbp_run_file){host, bytes, path, base_name(path), size_bytes};
     const char *name = base_name(path);
+    struct tbp_str host = strcmp(path, "-") == 0 ? TBP_STR("stdin") : host_of_file(name, arena);
+    *add_host(&run, arena) = (struct tbp_run_file){host, bytes, path, name, size_bytes};
     char *folder = tbp_arena_printf(arena, "%.*s", (int)(name - path), path);
     describe_folder(&run, arena, *folder ? folder : ".");
     if (!run.logdir)
         run.name = tbp_arena_str(arena, host).p;
     *tbp_vec_push(&runs->list) = run;
+}
+
+static bool add_zip_member(struct tbp_runs *runs, struct tbp_arena *arena, const char *path) {
+    struct tbp_zip_path zip;
+    struct stat st;
+    if (!tbp_zip_path_split(&zip, path) || stat(zip.file, &st) != 0)
+        return false;
+    const char *name = base_name(zip.member);
+    struct tbp_run run = {.below = ""};
+    struct tbp_str host = host_of_file(name, arena);
+    *add_host(&run, arena) = (struct tbp_run_file){host, path, path, name, (uint64_t)st.st_size};
+    run.name = tbp_arena_str(arena, host).p;
+    *tbp_vec_push(&runs->list) = run;
+    return true;
 }
 
 static int add_stream(struct tbp_runs *runs, struct tbp_arena *arena, const char *path,
@@ -346,6 +363,8 @@ int tbp_find_runs(struct tbp_runs *runs, struct tbp_arena *arena, const char *in
     struct stat st;
     if (strcmp(input, "-") == 0)
         return add_stream(runs, arena, input, err);
+    if (add_zip_member(runs, arena, input))
+        return TBP_OK;
     if (stat(input, &st) != 0)
         return tbp_fail_errno(err, errno == ENOENT || errno == ENOTDIR ? TBP_E_NOT_FOUND : TBP_E_IO,
                               "opening '%s' failed", input);

@@ -8,6 +8,7 @@
  *                     more for each further span of a worker
  *   a log directory   every plugins/profile/RUN below it, at any depth; profiles of other tools
  *                     that are folders (MindSpore, Ascend) are runs, too
+ *   FILE.zip:MEMBER   a file of a zip: one run of one host
  *   "-"               standard input: one run of one host
  *
  * What looks like a profile and is not taken stands in `skipped`: nothing is passed over in

@@ -200,7 +200,8 @@ void tbp_help_manual(FILE *out) {
           ".SH SYNOPSIS\n.B tbprof\n.I COMMAND\n[options] ...\n"
           ".SH DESCRIPTION\n"
           "INPUT is a profile in any format that\n.B tbprof tools\nlists (plain or compressed\n"
-          "with gzip), a run folder (plugins/profile/RUN), a folder with the traces of workers,\n"
+          "with gzip; FILE.zip:MEMBER), a run folder (plugins/profile/RUN), a folder with the "
+          "traces of workers,\n"
           "a log directory, or \\- for standard input.\n"
           "The answer goes to standard output, everything else to standard error.\n"
           ".SH COMMANDS\n",

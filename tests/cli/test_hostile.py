@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import unittest
 import zipfile
@@ -137,16 +138,49 @@ class Hostile(Case):
         self.assertEqual(answer["runs"][0]["hosts"][0]["events"], n)
         self.assertLess(used.ru_maxrss * 1024, LIMIT_BYTES)
 
-    def test_zip_of_one_file_is_read_and_of_two_refused(self):
-        trace = json.dumps([{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}])
-        for n in (1, 2):
-            with zipfile.ZipFile(self.path("t.zip"), "w", zipfile.ZIP_DEFLATED) as z:
-                for i in range(n):
-                    z.writestr(f"{i}.json", trace)
-            if n == 1:
-                self.assertEqual([(e[2], e[4]) for e in events(self.path("t.zip"))], [("a", 2000)])
-            else:
-                self.assertIn("zip of 2 files", run("info", self.path("t.zip")).stderr)
+    def zipped(self, names):
+        """A zip with a folder and, in each of these files, an event of the file's name."""
+        with zipfile.ZipFile(self.path("t.zip"), "w", zipfile.ZIP_DEFLATED) as z:
+            z.writestr("logs/", "")
+            for name in names:
+                z.writestr(name, json.dumps([{"ph": "X", "name": name, "pid": 1, "tid": 1, "ts": 1, "dur": 2}]))
+        return self.path("t.zip")
+
+    def test_zip_of_one_file_is_read(self):
+        self.assertEqual([(e[2], e[4]) for e in events(self.zipped(["0.json"]))], [("0.json", 2000)])
+
+    def test_a_file_of_a_zip_is_named(self):
+        names = ["a.json", "logs/rank3.json"] + [f"more{i}.json" for i in range(12)]
+        path = self.zipped(names)
+        for name in names:
+            self.assertEqual([e[2] for e in events(f"{path}:{name}")], [name])
+        host, = json.loads(run("info", f"{path}:logs/rank3.json", "--json").stdout)["runs"][0]["hosts"]
+        self.assertEqual((host["host"], host["rank"]), ("rank3", 3))
+        code, text = self.ends(path)
+        self.assertEqual(code, 2, text)
+        self.assertIn("zip of 14 files: name one as", text)
+        self.assertIn("'a.json', 'logs/rank3.json', 'more0.json'", text)
+        self.assertIn("'more7.json' and 4 more", text)
+        code, text = self.ends(f"{path}:nothing")
+        self.assertEqual(code, 2, text)
+        self.assertIn("no file 'nothing' in the zip; it holds 'a.json'", text)
+
+    def test_the_path_of_a_file_comes_before_that_of_a_zip(self):
+        path = self.zipped(["a.json"])
+        shutil.copy(path, f"{path}:a.json")
+        self.assertEqual([e[2] for e in events(f"{path}:a.json")], ["a.json"])
+        with open(self.path("no.zip"), "w") as f:
+            f.write("[]")
+        self.assertIn("names a file in what is no zip", self.ends(self.path("no.zip:a"))[1])
+
+    def test_a_zip_with_a_damaged_directory(self):
+        with open(self.zipped(["a.json", "b.json"]), "rb") as f:
+            whole = f.read()
+        for at in range(len(whole) - 22, len(whole)):  # the record at the end, then each cut
+            code, _ = self.ends(self.written("d.zip", whole[:at] + bytes([whole[at] ^ 0xff]) + whole[at + 1:]))
+            self.assertIn(code, (0, 1, 2), at)
+        for end in range(0, len(whole), 7):
+            self.assertIn(self.ends(self.written("c.zip", whole[:end]))[0], (0, 1, 2), end)
 
     def test_zip_bomb_is_refused(self):
         with zipfile.ZipFile(self.path("t.zip"), "w", zipfile.ZIP_DEFLATED) as z:
