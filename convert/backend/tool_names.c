@@ -6,6 +6,7 @@
 #include "convert/backend/tool_names.h"
 
 #include <dirent.h>
+#include <unistd.h>
 
 /* In the order of the official list. */
 static const struct {
@@ -37,18 +38,27 @@ static bool has_programs(const struct tbp_host *h) {
     return p && p->n_metas > 1; /* the first stands for none */
 }
 
-/* The official converter has left the programs of the run beside it. */
-static bool programs_are_written(const struct tbp_run_files *files) {
+/* The official converter leaves the programs of a run beside it when it lists the tools, and fails
+ * where it cannot. */
+enum written { WRITTEN, NOT_WRITTEN, CANNOT_BE_WRITTEN };
+
+static enum written find_programs(const char *folder) {
+    enum written found = access(folder, W_OK) == 0 ? NOT_WRITTEN : CANNOT_BE_WRITTEN;
+    DIR *dir = opendir(folder);
+    for (struct dirent *d; dir && (d = readdir(dir));)
+        if (tbp_str_ends(tbp_str_c(d->d_name), ".hlo_proto.pb"))
+            found = WRITTEN;
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+static enum written programs_of(const struct tbp_run_files *files) {
     struct tbp_arena arena;
     tbp_arena_init(&arena);
     const struct tbp_run_member *m = &files->at[0];
     struct tbp_str folder = {m->path, (size_t)(m->name - m->path)};
-    DIR *dir = opendir(folder.n ? tbp_arena_str(&arena, folder).p : ".");
-    bool found = false;
-    for (struct dirent *d; dir && !found && (d = readdir(dir));)
-        found = tbp_str_ends(tbp_str_c(d->d_name), ".hlo_proto.pb");
-    if (dir)
-        closedir(dir);
+    enum written found = find_programs(folder.n ? tbp_arena_str(&arena, folder).p : ".");
     tbp_arena_release(&arena);
     return found;
 }
@@ -58,13 +68,13 @@ int tbp_tool_names(struct tbp_session *s, const struct tbp_run_files *files, boo
     const struct tbp_host *h = tbp_session_raw_host(s, 0, err);
     if (!h)
         return err->code;
-    const bool programs = has_programs(h);
-    *is_foreign =
-        has_official && (has_plane(h, "/device:TPU") || (programs && !programs_are_written(files)));
+    const bool has_them = has_official && has_programs(h);
+    const enum written programs = has_them ? programs_of(files) : CANNOT_BE_WRITTEN;
+    *is_foreign = has_official && (has_plane(h, "/device:TPU") || programs == NOT_WRITTEN);
     const bool holds[] = {[ALWAYS] = true,
                           [OFFICIAL] = has_official,
                           [GPU] = has_plane(h, "/device:GPU:"),
-                          [PROGRAMS] = has_official && programs};
+                          [PROGRAMS] = programs == WRITTEN};
     int status = TBP_OK;
     for (size_t i = 0; i < sizeof offers / sizeof offers[0] && !*is_foreign && !status; i++) {
         if (!holds[offers[i].when])

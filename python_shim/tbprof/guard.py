@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A door-keeper in front of the plugin's routes: names that cannot be those of runs, hosts or tools are refused
-before the plugin makes paths of them. (The plugin itself joins a run's name to the log directory as it is,
-so that `run=../../x` leads out of it.) `session_path` and `run_path` are the plugin's own, documented way of
-opening folders elsewhere and stay open, but for names that are no paths.
+"""A door-keeper in front of the plugin's routes: names that cannot be those of runs, hosts, tools or programs are
+refused before the plugin makes paths of them. (The plugin itself joins a run's name to the log directory as it is,
+so that `run=../../x` leads out of it, and that of a program to the run's folder.) `session_path` and `run_path` are
+the plugin's own, documented way of opening folders elsewhere and stay open, but for names that are no paths. A run
+that is not there is told so; the plugin fails with a traceback.
 """
 import functools
+import logging
 from urllib import parse
 
 LONGEST_NAME = 1024
 LONGEST_PATH = 4096
 LONGEST_QUERY = 65536
+_log = logging.getLogger("tbprof")
 BODY_HEADERS = [("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff"),
                 ("Content-Security-Policy", "default-src 'none'")]
 
@@ -42,7 +45,13 @@ def _fault_of_tool(tool):
     return None if _is_plain(tool, LONGEST_NAME) and "/" not in tool else "is no name of a tool"
 
 
-CHECKS = {"run": _fault_of_run, "host": _fault_of_host, "tag": _fault_of_tool,
+def _fault_of_part(name):
+    """Of what becomes a part of a file's name."""
+    return None if _is_plain(name, LONGEST_NAME) and "/" not in name else "is no name"
+
+
+CHECKS = {"module_name": _fault_of_part, "program_id": _fault_of_part, "device_type": _fault_of_part,
+          "run": _fault_of_run, "host": _fault_of_host, "tag": _fault_of_tool,
           "session_path": _fault_of_path, "run_path": _fault_of_path}
 
 
@@ -61,17 +70,25 @@ def fault(query):
     return None
 
 
+def _refuse(status, words, start_response):
+    body = words.encode("utf-8", "replace")
+    start_response(status, BODY_HEADERS + [("Content-Length", str(len(body)))])
+    return [body]
+
+
 def keep(app):
     """The WSGI application behind the door."""
 
     @functools.wraps(app)
     def guarded(environ, start_response):
         words = fault(environ.get("QUERY_STRING", ""))
-        if words is None:
+        if words is not None:
+            return _refuse("400 Bad Request", words, start_response)
+        try:
             return app(environ, start_response)
-        body = words.encode("utf-8")
-        start_response("400 Bad Request", BODY_HEADERS + [("Content-Length", str(len(body)))])
-        return [body]
+        except (RuntimeError, ValueError, OSError) as e:  # as for a run that is not there; nothing was answered yet
+            _log.warning("%s: %s", environ.get("PATH_INFO", ""), e)
+            return _refuse("404 Not Found", str(e), start_response)
 
     return guarded
 

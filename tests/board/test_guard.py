@@ -10,6 +10,7 @@ from tbprof import activation, charts_page, guard
     "run=" + "x" * 10240, "host=..%2F..%2Fetc%2Fpasswd", "host=%00", "host=" + "h" * 10240,
     "hosts=a,..%2Fb", "tag=..%2Fx", "tag=a%0Ab", "session_path=%00", "run=ok&run=..", "x=" + "y" * 70000,
     "search_prefix=a%00b", "tag=trace_viewer%40&event_name=%00", "x%00=1",
+    "tag=graph_viewer&module_name=..%2F..%2Fx", "module_name=%2Fetc%2Fx", "program_id=..%2F1", "device_type=..%2Fx",
 ])
 def test_refuses(query):
     assert guard.fault(query)
@@ -18,7 +19,7 @@ def test_refuses(query):
 @pytest.mark.parametrize("query", [
     "", "run=2026_11_28_00_22_17&tag=trace_viewer%40&host=worker0", "run=train%2F2026_01_01_00_00_00",
     "run=exp..1/a...b", "run=a%5Cb", "host=10.0.0.2_8466", "hosts=a,b", "run=.%2Fx", "host=ALL_HOSTS&tqx=out:csv;",
-    "session_path=%2Fdata%2Fprofiles%2Frun", "search_prefix=..%2Fnot%2Fa%2Fname",
+    "session_path=%2Fdata%2Fprofiles%2Frun", "search_prefix=..%2Fnot%2Fa%2Fname", "module_name=jit_step(17)",
 ])
 def test_lets_pass(query):
     assert guard.fault(query) is None
@@ -31,6 +32,15 @@ def test_a_refused_request_never_reaches_the_plugin():
     assert started[0][0] == "400 Bad Request" and ("X-Content-Type-Options", "nosniff") in started[0][1]
     assert not seen
     assert app({"QUERY_STRING": "run=a"}, None) == [b"x"] and len(seen) == 1
+
+
+@pytest.mark.parametrize("failure", [RuntimeError("No matching run directory for run x/y"), ValueError("x"), OSError("y")])
+def test_a_failure_of_the_plugin_is_a_text(failure):
+    def app(environ, start_response):
+        raise failure
+    started = []
+    body = guard.keep(app)({"QUERY_STRING": "run=x%2Fy", "PATH_INFO": "/data"}, lambda *a: started.append(a))
+    assert body == [str(failure).encode()] and started[0][0] == "404 Not Found"
 
 
 @pytest.mark.parametrize("text, numbers", [("2.24.2", (2, 24, 2)), ("2.19.0", (2, 19, 0)), ("2.25.0a3", (2, 25, 0, -1)),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """TensorBoard itself, over HTTP: who answers, with which bytes, and what is refused."""
+import glob
 import json
 import os
 import random
@@ -80,6 +81,26 @@ def test_every_known_generation_serves_our_bytes(plugin, two_hosts):
             assert answer.body == board.tbprof_tool(folder, "tf_data_bottleneck_analysis", legacy=True)
         forwarded = b.data("run", marked(plugin, "op_profile"), "worker0")
         assert forwarded.status == 200 and not forwarded.is_ours and forwarded.body
+
+
+def test_a_folder_that_cannot_be_written_lists_its_pages(tmp_path):
+    """Of a run with programs: the official converter wants to write these beside it, and lists nothing if it cannot."""
+    found = glob.glob(os.path.join(board.SHARED, "recordings", "jax-0.10.2", "jax-steps", "plugins", "profile", "*",
+                                   "*.xplane.pb"))
+    if not found or not shutil.which("setpriv"):
+        pytest.skip("needs a recording of JAX beside the checkout, and setpriv")
+    board.make_run(tmp_path / "logdir", "run", [("worker0", found[0])])
+    folder = board.run_folder(tmp_path / "logdir", "run")
+    python = tmp_path / "python"  # root without its privileges
+    python.write_text(f'#!/bin/sh\nexec setpriv --inh-caps=-all --bounding-set=-all {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    os.chmod(folder, 0o555)
+    try:
+        with board.Board(tmp_path / "logdir", python=str(python)) as b:
+            tools = json.loads(b.route("run_tools", run="run").body)
+    finally:
+        os.chmod(folder, 0o755)
+    assert "overview_page" in tools and "trace_viewer@" in tools and "graph_viewer" not in tools
 
 
 # ---- (b) the bytes of `tbprof tool` ----
@@ -175,6 +196,7 @@ def test_hostile_requests_are_refused_and_nothing_outside_is_read(two_hosts, tmp
     hostile = [dict(run=up), dict(run=str(outside) + "/secret"), dict(run="a/../" + up), dict(run="run\0"),
                dict(run="x" * 10240), dict(run="nothing"), dict(run=""), dict(host="../../../outside"),
                dict(host="worker0\0"), dict(host="h" * 10240), dict(host="nobody"), dict(tag="no_such_tool"),
+               dict(tag="graph_viewer", host="worker0", module_name="../../../../outside/x", type="short_txt"),
                dict(tag="../overview_page"), dict(tag=""), dict(tag="t" * 10240), dict(hosts="worker0,../x"),
                dict(tag="trace_viewer@", start_time_ms="x", host="worker0"),
                dict(tag="trace_viewer@", resolution="1e", host="worker0"),
