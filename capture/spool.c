@@ -20,7 +20,7 @@
 #define LITTLE_BYTES  (UINT64_C(1) << 20)   /* … and at least by this, or if somebody waits */
 #define MOST_BYTES    (UINT64_C(256) << 30) /* addresses reserved where there is no bound */
 enum { FIRST_STOCK = 4, MIN_STOCK = 32, MAX_STOCK = 1024, FOR_STRINGS = 256 };
-enum { RING_KEEPS = 8 }; /* a share of all chunks */
+enum { RING_KEEPS = 8, RING_AHEAD = 16 }; /* shares of all chunks */
 
 _Static_assert(TBP_SPOOL_HEADER_BYTES + TBP_SPOOL_ANCHORS * sizeof(struct tbp_spool_anchor) <=
                    CHUNKS_OFFSET,
@@ -169,6 +169,64 @@ static void queue_full(struct tbp_spool *spool) {
     spool->newest_full = last;
 }
 
+static void set_state(struct tbp_spool_chunk *chunk, enum tbp_spool_chunk_state state) {
+    __atomic_store_n(&chunk->state, state, __ATOMIC_RELEASE);
+}
+
+/* ---- a ring ---- */
+
+/* Records of a full chunk that no snapshot has taken. */
+static uint64_t count_unread(const struct tbp_spool_chunk *chunk) {
+    uint64_t n = 0;
+    if (!chunk->consumed)
+        return chunk->n_records;
+    const struct tbp_spool_slot *slots = (const void *)(chunk + 1);
+    uint32_t end = chunk->committed / TBP_SPOOL_SLOT_BYTES;
+    for (uint32_t i = chunk->consumed / TBP_SPOOL_SLOT_BYTES; i < end; n++)
+        i += 1 + TBP_SPOOL_EXTRA(slots[i].head);
+    return n;
+}
+
+/* The oldest full chunk, whose records are forgotten. Not while a collector reads, which notes in
+ * chunks how far it came. Under the lock. */
+static uint32_t recycle_oldest(struct tbp_spool *spool) {
+    queue_full(spool);
+    uint32_t i = spool->oldest_full;
+    if (i == NO_CHUNK || spool->is_read)
+        return NO_CHUNK;
+    spool->oldest_full = spool->next[i];
+    if (spool->oldest_full == NO_CHUNK)
+        spool->newest_full = NO_CHUNK;
+    tbp_spool_count(spool, TBP_DROP_RING, count_unread(chunk_at(spool, i)));
+    set_state(chunk_at(spool, i), TBP_SPOOL_CHUNK_UNUSED);
+    return i;
+}
+
+/* Is there, beside `ahead`, less than a ring keeps for the time in which a collector reads? */
+static bool is_short(const struct tbp_spool *spool, uint32_t ahead) {
+    uint32_t max = __atomic_load_n(&spool->max_chunks, __ATOMIC_RELAXED);
+    return spool->is_ring && in_stock(spool) + untouched(spool, max) <= max / RING_KEEPS + ahead;
+}
+
+static uint32_t ring_ahead(const struct tbp_spool *spool) {
+    return __atomic_load_n(&spool->max_chunks, __ATOMIC_RELAXED) / RING_AHEAD;
+}
+
+/* At most n of the oldest chunks are forgotten before anybody needs them; false: none. A ring that
+ * is too small for that forgets when it must. */
+static bool recycle_ahead(struct tbp_spool *spool, uint32_t n) {
+    uint32_t ahead = ring_ahead(spool), n_recycled = 0;
+    pthread_mutex_lock(&spool->lock);
+    for (; ahead > 0 && n_recycled < n && is_short(spool, ahead); n_recycled++) {
+        uint32_t i = recycle_oldest(spool);
+        if (i == NO_CHUNK)
+            break;
+        push_free(spool, i);
+    }
+    pthread_mutex_unlock(&spool->lock);
+    return n_recycled > 0;
+}
+
 /* ---- the stock ---- */
 
 /* How many of n chunks the stock lacks; raises what is kept when it nearly ran out. *end: where the
@@ -202,9 +260,10 @@ static bool grow_ahead(struct tbp_spool *spool, uint64_t end) {
 bool tbp_spool_stock(struct tbp_spool *spool, uint32_t n) {
     uint32_t first;
     uint64_t end;
+    bool is_recycled = recycle_ahead(spool, n);
     n = missing(spool, n, &end);
     if (n == 0)
-        return false;
+        return is_recycled;
     if (!grow_ahead(spool, end) && !grow(spool, end, TBP_SPOOL_CHUNK_BYTES))
         disk_is_full(spool);
     pthread_mutex_lock(&spool->lock);
@@ -213,56 +272,18 @@ bool tbp_spool_stock(struct tbp_spool *spool, uint32_t n) {
     populate((uint8_t *)chunk_at(spool, first), (size_t)n * TBP_SPOOL_CHUNK_BYTES);
     for (uint32_t i = n; i-- > 0;)
         push_free(spool, first + i);
-    return n > 0;
-}
-
-static void set_state(struct tbp_spool_chunk *chunk, enum tbp_spool_chunk_state state) {
-    __atomic_store_n(&chunk->state, state, __ATOMIC_RELEASE);
-}
-
-/* Records of a full chunk that no snapshot has taken. */
-static uint64_t count_unread(const struct tbp_spool_chunk *chunk) {
-    uint64_t n = 0;
-    if (!chunk->consumed)
-        return chunk->n_records;
-    const struct tbp_spool_slot *slots = (const void *)(chunk + 1);
-    uint32_t end = chunk->committed / TBP_SPOOL_SLOT_BYTES;
-    for (uint32_t i = chunk->consumed / TBP_SPOOL_SLOT_BYTES; i < end; n++)
-        i += 1 + TBP_SPOOL_EXTRA(slots[i].head);
-    return n;
-}
-
-/* The oldest full chunk, whose records are forgotten. Not while a collector reads, which notes in
- * chunks how far it came. Under the lock. */
-static uint32_t recycle_oldest(struct tbp_spool *spool) {
-    queue_full(spool);
-    uint32_t i = spool->oldest_full;
-    if (i == NO_CHUNK || spool->is_read)
-        return NO_CHUNK;
-    spool->oldest_full = spool->next[i];
-    if (spool->oldest_full == NO_CHUNK)
-        spool->newest_full = NO_CHUNK;
-    tbp_spool_count(spool, TBP_DROP_RING, count_unread(chunk_at(spool, i)));
-    set_state(chunk_at(spool, i), TBP_SPOOL_CHUNK_UNUSED);
-    return i;
+    return n > 0 || is_recycled;
 }
 
 /* Where a chunk comes from. */
 enum source { WARM, COLD, NOT_BACKED, NOWHERE };
-
-/* A ring keeps some chunks for the time in which a collector reads. */
-static bool must_recycle(const struct tbp_spool *spool, bool is_strings) {
-    uint32_t max = __atomic_load_n(&spool->max_chunks, __ATOMIC_RELAXED);
-    return spool->is_ring && !is_strings &&
-           in_stock(spool) + untouched(spool, max) <= max / RING_KEEPS;
-}
 
 /* A chunk from the ring, the stock or the untouched end. COLD: its pages are not present.
  * NOT_BACKED: one more could be had if the file were longer. Strings get what is kept for them
  * beyond the bound: records are nothing without names. Under the lock. */
 static enum source find_chunk(struct tbp_spool *spool, bool is_strings, uint32_t *i) {
     uint32_t max = is_strings ? spool->all_chunks : spool->max_chunks;
-    *i = must_recycle(spool, is_strings) ? recycle_oldest(spool) : NO_CHUNK;
+    *i = !is_strings && is_short(spool, 0) ? recycle_oldest(spool) : NO_CHUNK;
     if (*i == NO_CHUNK)
         *i = pop_free(spool);
     if (*i != NO_CHUNK)
@@ -293,11 +314,13 @@ static enum source obtain_chunk(struct tbp_spool *spool, bool is_strings, uint32
 }
 
 static enum source any_chunk(struct tbp_spool *spool, bool is_strings, uint32_t *i) {
-    *i = must_recycle(spool, is_strings) ? NO_CHUNK : pop_free(spool);
+    *i = !is_strings && is_short(spool, 0) ? NO_CHUNK : pop_free(spool);
     enum source source = *i != NO_CHUNK ? WARM : obtain_chunk(spool, is_strings, i);
     uint32_t wanted = __atomic_load_n(&spool->wanted_free, __ATOMIC_RELAXED);
     uint32_t max = __atomic_load_n(&spool->max_chunks, __ATOMIC_RELAXED);
-    bool is_low = in_stock(spool) < wanted / 2 && untouched(spool, max);
+    uint32_t ahead = ring_ahead(spool);
+    bool is_low = (in_stock(spool) < wanted / 2 && untouched(spool, max)) ||
+                  (ahead > 0 && is_short(spool, ahead / 2));
     __atomic_store_n(&spool->is_low, is_low, __ATOMIC_RELAXED);
     return source;
 }

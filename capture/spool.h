@@ -78,7 +78,8 @@ void tbp_spool_begin(struct tbp_spool_chunk *chunk);
 /* The chunk is complete. */
 void tbp_spool_full(struct tbp_spool *spool, struct tbp_spool_chunk *chunk);
 
-/* Brings n more chunks into the stock, at most up to wanted_free; false: there is nothing to do. */
+/* Brings n more chunks into the stock, at most up to wanted_free, and lets a ring forget as many of
+ * its oldest ahead of need; false: there is nothing to do. */
 bool tbp_spool_stock(struct tbp_spool *spool, uint32_t n);
 
 /* Full chunks are READING from detach to attach; attach gives back for use those that a collector

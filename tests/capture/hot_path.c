@@ -78,9 +78,19 @@ static long faults(void) {
     return r.ru_minflt + r.ru_majflt;
 }
 
+/* Is there enough in stock for all threads? A ring keeps an eighth for collectors. */
+static bool may_record(void) {
+    const struct tbp_spool *s = tbp_record_spool;
+    uint32_t n_free = __atomic_load_n(&s->n_free, __ATOMIC_RELAXED);
+    uint32_t max = __atomic_load_n(&s->max_chunks, __ATOMIC_RELAXED);
+    uint32_t n_begun = __atomic_load_n(&s->n_begun, __ATOMIC_RELAXED);
+    uint32_t left = n_free + (max > n_begun ? max - n_begun : 0);
+    return n_free >= RESERVE && (!s->is_ring || left > max / 8 + RESERVE);
+}
+
 static void record_some(void) {
-    while (__atomic_load_n(&tbp_record_spool->n_free, __ATOMIC_RELAXED) < RESERVE)
-        continue; /* the disk takes no more for now */
+    while (!may_record())
+        continue; /* the disk, or the ring, gives no more for now */
     for (int i = 0; i < SCOPES_AT_ONCE; i++) {
         TBPROF_SCOPE("forward");
         TBPROF_SCOPE("matmul");
@@ -142,7 +152,8 @@ int main(int argc, char **argv) {
     sigaction(SIGSYS, &action, NULL);
     snprintf(logdir, sizeof logdir, "%s/hot_path-%d", tmp ? tmp : "/tmp", (int)getpid());
     tbprof_options_init(&options);
-    options.full_policy = TBPROF_FULL_GROW;
+    options.full_policy =
+        getenv("TBPROF_FULL_POLICY") ? options.full_policy : (int)TBPROF_FULL_GROW;
     must(tbprof_start(logdir, &options));
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, train, NULL);
