@@ -21,17 +21,22 @@ CUDA_HEADERS = "/usr/local/cuda/include"  # cuda.h, which CUPTI's headers want
 TOOLKITS = ("/usr/local/cuda*/lib64/libcupti.so.1*", "/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so.1*")
 
 
+is_too_slow = []  # one package was: others are not tried
+
+
 def fetch(package):
     """Folder with the package's files; '' if it cannot be had."""
     folder = os.path.join(FOLDER, package.replace("==", "-"))
     if not os.path.isdir(folder):
+        if is_too_slow:
+            return ""
         why = "too slow"
         try:
             why = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary",
                                   ":all:", "-d", folder + ".whl", package], capture_output=True, text=True,
                                  timeout=300).stderr
         except subprocess.TimeoutExpired:
-            pass
+            is_too_slow.append(package)
         wheels = glob.glob(os.path.join(folder + ".whl", "*.whl"))
         if not wheels:
             print(f"not to be had: {package}: {(why.strip().splitlines() or ['?'])[-1]}")
