@@ -15,12 +15,12 @@ static void spend_ms(long ms) {
 }
 
 static void load(void) {
-    TBPROF_FUNCTION; /* a scope from here to the end of the block, named "load" */
+    TBPROF_SCOPE("IteratorGetNext load"); /* what begins so is time waited for input */
     spend_ms(2);
 }
 
 static void forward(int layers) {
-    TBPROF_SCOPE("forward");
+    TBPROF_FUNCTION; /* a scope from here to the end of the block, named "forward" */
     for (int i = 0; i < layers; i++) {
         char name[32];
         int n = snprintf(name, sizeof name, "layer_%d", i);

@@ -236,6 +236,8 @@ class Runtime(Case):
                 self.assertIn(word, text)
             page = run("tool", "overview_page", self.logdir)
             self.assertEqual(page.returncode, 0, page.stderr)
+            waited = float(re.search(r"because (?:only )?([\d.]+)% of the total step time", page.stdout)[1])
+            self.assertEqual(waited > 0, is_c, waited)  # the C program loads its input in each step
 
     # ---- what goes wrong ----
 
