@@ -6,6 +6,10 @@
  */
 #include "base/json_pull.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 static void count(struct tbp_json_pull *j, enum tbp_json_repair what, const uint8_t *at) {
     if (j->count[what]++ == 0)
         j->first_offset[what] = (uint64_t)(at - j->start);
@@ -20,8 +24,97 @@ static const uint8_t classes[256] = {
     ['{'] = ENDS_WORD,          ['['] = ENDS_WORD,
 };
 
+/* ---- looking through many bytes at once ---- */
+
+#ifdef __SSE2__
+enum { LANES = 16 };
+static inline __m128i lanes_at(const uint8_t *p) {
+    return _mm_loadu_si128((const __m128i *)(const void *)p);
+}
+static inline __m128i equal(__m128i lanes, char c) {
+    return _mm_cmpeq_epi8(lanes, _mm_set1_epi8(c));
+}
+/* Bytes from 128 on are negative: they are below everything. */
+static inline __m128i below(__m128i lanes, char c) {
+    return _mm_cmpgt_epi8(_mm_set1_epi8(c), lanes);
+}
+/* One bit per byte. */
+static inline unsigned bits_of(__m128i a, __m128i b, __m128i c) {
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(a, b), c));
+}
+static inline unsigned first_of(unsigned bits) {
+    return (unsigned)__builtin_ctz(bits);
+}
+#endif
+
+/* The first byte from p on that is no blank. */
 static inline const uint8_t *skip_blank(const uint8_t *p, const uint8_t *end) {
+    for (int i = 0; i < 2; i++, p++) /* most are one space or none */
+        if (p == end || !(classes[*p] & BLANK))
+            return p;
+#ifdef __SSE2__
+    for (; end - p >= LANES; p += LANES) {
+        __m128i w = lanes_at(p);
+        unsigned blank = bits_of(equal(w, ' '), equal(w, '\n'), equal(w, '\t')) |
+                         bits_of(equal(w, '\r'), equal(w, 0), _mm_setzero_si128());
+        if (blank != (1u << LANES) - 1)
+            return p + first_of(~blank);
+    }
+#endif
     while (p < end && classes[*p] & BLANK)
+        p++;
+    return p;
+}
+
+/* The first byte from p on that ends a number or literal. */
+static inline const uint8_t *end_of_word(const uint8_t *p, const uint8_t *end) {
+#ifdef __SSE2__
+    const __m128i same_case = _mm_set1_epi8(0x20); /* makes braces of brackets */
+    while (end - p >= LANES) {
+        __m128i w = lanes_at(p), braces = _mm_or_si128(w, same_case);
+        unsigned hits = bits_of(below(w, '-'), equal(braces, '}'), equal(braces, '{'));
+        p += hits ? first_of(hits) : LANES;
+        if (hits && classes[*p] & ENDS_WORD)
+            return p;
+        p += hits != 0; /* a plus */
+    }
+#endif
+    while (p < end && !(classes[*p] & ENDS_WORD))
+        p++;
+    return p;
+}
+
+#define EVERY(byte) (0x0101010101010101u * (uint64_t)(byte))
+
+/* High bit of each byte that is below n (n <= 128) or equals c; may also mark bytes above the first
+ * true one, and all bytes from 128 on. */
+static inline uint64_t special(uint64_t w) {
+    uint64_t quote = w ^ EVERY('"'), slash = w ^ EVERY('\\');
+    return (((quote - EVERY(1)) | (slash - EVERY(1)) | (w - EVERY(' '))) | w) & EVERY(0x80);
+}
+
+/* First byte from p on that is a quote, a backslash, a control byte or no ASCII. */
+static inline const uint8_t *find_special(const uint8_t *p, const uint8_t *end) {
+#ifdef __SSE2__
+    for (; end - p >= LANES; p += LANES) {
+        __m128i w = lanes_at(p);
+        unsigned hits = bits_of(equal(w, '"'), equal(w, '\\'), below(w, ' '));
+        if (hits)
+            return p + first_of(hits);
+    }
+#endif
+    while (end - p >= 8) {
+        uint64_t w;
+        memcpy(&w, p, sizeof w);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        w = __builtin_bswap64(w);
+#endif
+        uint64_t hits = special(w);
+        if (hits)
+            return p + (unsigned)__builtin_ctzll(hits) / 8;
+        p += 8;
+    }
+    while (p < end && *p != '"' && *p != '\\' && *p >= ' ' && *p < 0x80)
         p++;
     return p;
 }
@@ -39,33 +132,6 @@ static bool in_object(const struct tbp_json_pull *j) {
 }
 
 /* ---- strings ---- */
-
-#define EVERY(byte) (0x0101010101010101u * (uint64_t)(byte))
-
-/* High bit of each byte that is below n (n <= 128) or equals c; may also mark bytes above the first
- * true one, and all bytes from 128 on. */
-static uint64_t special(uint64_t w) {
-    uint64_t quote = w ^ EVERY('"'), slash = w ^ EVERY('\\');
-    return (((quote - EVERY(1)) | (slash - EVERY(1)) | (w - EVERY(' '))) | w) & EVERY(0x80);
-}
-
-/* First byte from p on that is a quote, a backslash, a control byte or no ASCII. */
-static inline const uint8_t *find_special(const uint8_t *p, const uint8_t *end) {
-    while (end - p >= 8) {
-        uint64_t w;
-        memcpy(&w, p, sizeof w);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        w = __builtin_bswap64(w);
-#endif
-        uint64_t hits = special(w);
-        if (hits)
-            return p + (unsigned)__builtin_ctzll(hits) / 8;
-        p += 8;
-    }
-    while (p < end && *p != '"' && *p != '\\' && *p >= ' ' && *p < 0x80)
-        p++;
-    return p;
-}
 
 static bool may_follow_value(const uint8_t *p, const uint8_t *end) {
     return p == end || *p == ',' || *p == '}' || *p == ']' || *p == '{';
@@ -139,12 +205,6 @@ static enum tbp_json_token read_key(struct tbp_json_pull *j) {
 }
 
 /* ---- other values ---- */
-
-static inline const uint8_t *end_of_word(const uint8_t *p, const uint8_t *end) {
-    while (p < end && !(classes[*p] & ENDS_WORD))
-        p++;
-    return p;
-}
 
 /* A number, a literal, or a word that stands where one should. */
 static enum tbp_json_token read_word(struct tbp_json_pull *j) {

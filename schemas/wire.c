@@ -95,13 +95,17 @@ void tbp_wire_out_release(struct tbp_wire_out *o) {
     *o = (struct tbp_wire_out){0};
 }
 
-void tbp_wire_put_varint(struct tbp_wire_out *o, uint64_t v) {
-    enum { LONGEST = 10 };
-    uint8_t *p = room(o, LONGEST), *from = p;
+enum { LONGEST_VARINT = 10 };
+
+static inline uint8_t *put_varint(uint8_t *p, uint64_t v) {
     for (; v > 127; v >>= 7)
         *p++ = (uint8_t)(v | 128);
     *p++ = (uint8_t)v;
-    o->n -= LONGEST - (size_t)(p - from);
+    return p;
+}
+
+void tbp_wire_put_varint(struct tbp_wire_out *o, uint64_t v) {
+    o->n = (size_t)(put_varint(room(o, LONGEST_VARINT), v) - o->at);
 }
 
 static void put_key(struct tbp_wire_out *o, uint32_t field, enum tbp_wire_type type) {
@@ -109,8 +113,8 @@ static void put_key(struct tbp_wire_out *o, uint32_t field, enum tbp_wire_type t
 }
 
 void tbp_wire_put_u64(struct tbp_wire_out *o, uint32_t field, uint64_t v) {
-    put_key(o, field, TBP_WIRE_VARINT);
-    tbp_wire_put_varint(o, v);
+    uint8_t *p = put_varint(room(o, 2 * LONGEST_VARINT), (uint64_t)field << 3 | TBP_WIRE_VARINT);
+    o->n = (size_t)(put_varint(p, v) - o->at);
 }
 
 /* Little-endian, n bytes. */

@@ -203,3 +203,65 @@ Test(json_pull, lists_deeper_than_the_limit_are_counted) {
         cr_assert_eq(j.count[TBP_JSON_DEPTH], depth > TBP_JSON_MAX_DEPTH);
     }
 }
+
+/* Bytes are looked at many at a time: their number, and where the input ends, makes no difference.
+ */
+Test(json_pull, blanks_words_and_texts_of_all_lengths) {
+    static const char *const blanks[] = {" ", "\n", "\t", "\r"};
+    for (size_t n = 1; n < 40; n++) {
+        char text[256], word[48], blank[48] = "";
+        for (size_t i = 0; i < n; i++) {
+            word[i] = "1234567890.5e+7-"[i % 16];
+            strcat(blank, blanks[i % 4]);
+        }
+        word[n] = 0;
+        /* on the heap without a byte behind it, so that a sanitizer sees what is read beyond */
+        size_t size = (size_t)snprintf(text, sizeof text, "[%s%s%s,%s\"%s\"%s]", blank, word, blank,
+                                       blank, word, blank);
+        char *exact = malloc(size), wanted[160];
+        memcpy(exact, text, size);
+        struct tbp_json_pull j;
+        tbp_json_pull_init(&j, exact, size);
+        snprintf(wanted, sizeof wanted, "%s", word);
+        cr_assert_eq(tbp_json_pull_next(&j), TBP_JSON_ARRAY);
+        cr_assert_eq(tbp_json_pull_next(&j), TBP_JSON_NUMBER);
+        cr_assert(tbp_str_is(j.text, wanted), "%.*s is not %s", (int)j.text.n, j.text.p, wanted);
+        cr_assert_eq(j.offset, 1 + n);
+        cr_assert_eq(tbp_json_pull_next(&j), TBP_JSON_STRING);
+        cr_assert(tbp_str_is(j.text, wanted), "%.*s is not %s", (int)j.text.n, j.text.p, wanted);
+        cr_assert_eq(tbp_json_pull_next(&j), TBP_JSON_ARRAY_END);
+        cr_assert_eq(tbp_json_pull_next(&j), TBP_JSON_END);
+        for (int k = 0; k < TBP_JSON_REPAIRS; k++)
+            cr_assert_eq(j.count[k], 0);
+        free(exact);
+    }
+}
+
+/* A short way for plain numbers gives what the long one gives, which an exponent takes. */
+Test(json_pull, plain_decimals_are_those_with_an_exponent) {
+    static const char digits[] = "92233720368547758079922337203685477580";
+    for (size_t whole = 0; whole < 22; whole++) {
+        for (size_t fraction = 0; fraction < 6; fraction++) {
+            for (size_t from = 0; from < 8; from++) {
+                char plain[64], with_exponent[64];
+                snprintf(plain, sizeof plain, "%.*s.%.*s", (int)whole, digits + from, (int)fraction,
+                         digits + 3);
+                struct tbp_str s = {plain, strlen(plain) - (fraction == 0)};
+                snprintf(with_exponent, sizeof with_exponent, "%.*se0", (int)s.n, s.p);
+                int64_t a = -1, b = -1;
+                unsigned a_rest = 0, b_rest = 0;
+                bool is_a = tbp_json_decimal(s, 3, &a, &a_rest);
+                cr_assert_eq(is_a, tbp_json_decimal(tbp_str_c(with_exponent), 3, &b, &b_rest));
+                cr_assert(!is_a || (a == b && a_rest == b_rest), "%s: %lld %u, %lld %u", plain,
+                          (long long)a, a_rest, (long long)b, b_rest);
+            }
+        }
+    }
+    int64_t ns;
+    unsigned ps;
+    static const char *const none[] = {"1234567a", "123456789012345/", "12345678:1", "+", "1.2.3"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        cr_assert_not(tbp_json_decimal(tbp_str_c(none[i]), 3, &ns, &ps), "%s", none[i]);
+    cr_assert(tbp_json_decimal(TBP_STR("1712195495509632.441"), 3, &ns, &ps));
+    cr_assert_eq(ns, 1712195495509632441);
+}
