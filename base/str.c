@@ -66,18 +66,29 @@ size_t tbp_str_rfind(struct tbp_str s, char c) {
     return p ? (size_t)(p - s.p) : s.n;
 }
 
+static inline uint32_t load_le32(const uint8_t *p) {
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap32(v);
+#endif
+    return v;
+}
+
+/* 1 … 8 bytes, the first one lowest. */
+static inline uint64_t load_few(const char *p, size_t n) {
+    const uint8_t *u = (const uint8_t *)p;
+    if (n >= 4) /* two halves, which may overlap */
+        return load_le32(u) | (uint64_t)load_le32(u + n - 4) << 8 * (n - 4);
+    return (uint64_t)u[0] | (uint64_t)u[n / 2] << 8 * (n / 2) | (uint64_t)u[n - 1] << 8 * (n - 1);
+}
+
 uint64_t tbp_str_hash(struct tbp_str s) {
     uint64_t h = 0x9e3779b97f4a7c15u ^ s.n;
-    const char *p = s.p;
-    size_t n = s.n;
-    while (n) {
-        uint64_t w = 0;
-        size_t k = n < 8 ? n : 8;
-        memcpy(&w, p, k);
-        h = (h ^ w) * 0xff51afd7ed558ccdu;
+    for (size_t k; s.n; s.p += k, s.n -= k) {
+        k = s.n < 8 ? s.n : 8;
+        h = (h ^ load_few(s.p, k)) * 0xff51afd7ed558ccdu;
         h ^= h >> 32;
-        p += k;
-        n -= k;
     }
     return h;
 }

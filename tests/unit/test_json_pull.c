@@ -238,24 +238,29 @@ Test(json_pull, blanks_words_and_texts_of_all_lengths) {
 }
 
 /* A short way for plain numbers gives what the long one gives, which an exponent takes. */
+static void assert_plain_as_exact(const char *text) {
+    char with_exponent[64];
+    snprintf(with_exponent, sizeof with_exponent, "%se0", text);
+    int64_t a = -1, b = -1;
+    unsigned a_rest = 0, b_rest = 0;
+    bool is_a = tbp_json_decimal(tbp_str_c(text), 3, &a, &a_rest);
+    bool is_b = tbp_json_decimal(tbp_str_c(with_exponent), 3, &b, &b_rest);
+    cr_assert_eq(is_a, is_b, "%s", text);
+    cr_assert(!is_a || (a == b && a_rest == b_rest), "%s: %lld %u, %lld %u", text, (long long)a,
+              a_rest, (long long)b, b_rest);
+}
+
 Test(json_pull, plain_decimals_are_those_with_an_exponent) {
     static const char digits[] = "92233720368547758079922337203685477580";
-    for (size_t whole = 0; whole < 22; whole++) {
-        for (size_t fraction = 0; fraction < 6; fraction++) {
-            for (size_t from = 0; from < 8; from++) {
-                char plain[64], with_exponent[64];
-                snprintf(plain, sizeof plain, "%.*s.%.*s", (int)whole, digits + from, (int)fraction,
-                         digits + 3);
-                struct tbp_str s = {plain, strlen(plain) - (fraction == 0)};
-                snprintf(with_exponent, sizeof with_exponent, "%.*se0", (int)s.n, s.p);
-                int64_t a = -1, b = -1;
-                unsigned a_rest = 0, b_rest = 0;
-                bool is_a = tbp_json_decimal(s, 3, &a, &a_rest);
-                cr_assert_eq(is_a, tbp_json_decimal(tbp_str_c(with_exponent), 3, &b, &b_rest));
-                cr_assert(!is_a || (a == b && a_rest == b_rest), "%s: %lld %u, %lld %u", plain,
-                          (long long)a, a_rest, (long long)b, b_rest);
-            }
-        }
+    enum { MOST_WHOLE = 21, MOST_FRACTION = 5, STARTS = 8 };
+    for (int i = 0; i <= MOST_WHOLE * MOST_FRACTION * STARTS; i++) {
+        char text[64];
+        int whole = i % MOST_WHOLE, fraction = i / MOST_WHOLE % MOST_FRACTION;
+        const char *from = digits + i / MOST_WHOLE / MOST_FRACTION;
+        snprintf(text, sizeof text, "%.*s", whole, from);
+        assert_plain_as_exact(text);
+        snprintf(text, sizeof text, "%.*s.%.*s", whole, from, fraction, digits + 3);
+        assert_plain_as_exact(text);
     }
     int64_t ns;
     unsigned ps;
