@@ -364,12 +364,20 @@ bool tbp_collect_is_empty(const struct tbp_collect *c) {
     return c->gpu.ordinals.n == 0;
 }
 
+/* The last moment there is, where the header of a damaged spool tells a later one. */
+static int64_t wall_ns(const struct tbp_collect *c, int64_t since_start_ps) {
+    int64_t ns;
+    bool is_beyond =
+        __builtin_add_overflow(c->recording.head.start_realtime_ns, since_start_ps / 1000, &ns);
+    return is_beyond ? INT64_MAX : ns;
+}
+
 int64_t tbp_collect_start_ns(const struct tbp_collect *c) {
-    return c->recording.head.start_realtime_ns + c->emit.base_ps / 1000;
+    return wall_ns(c, c->emit.base_ps);
 }
 
 int64_t tbp_collect_stop_ns(const struct tbp_collect *c) {
-    return c->recording.head.start_realtime_ns + c->emit.end_ps / 1000;
+    return wall_ns(c, c->emit.end_ps);
 }
 
 /* Leaves out more than before; false: there is nothing left that may go. */

@@ -36,8 +36,9 @@ static void describe_op(struct tbp_mindspore *m, const struct tbp_json_event *e,
 /* Kernels of GPUs tell how they were launched. */
 static void describe_kernel(struct tbp_mindspore *m, const struct tbp_json_event *e) {
     struct tbp_trace *t = &m->jt.trace;
-    struct tbp_str grid = t->texts.strs[text_of(m, e, "grid_dim")];
-    struct tbp_str block = t->texts.strs[text_of(m, e, "block_dim")];
+    uint32_t grid_text = text_of(m, e, "grid_dim"), block_text = text_of(m, e, "block_dim");
+    struct tbp_str grid = t->texts.strs[grid_text]; /* only now: a new text may move the table */
+    struct tbp_str block = t->texts.strs[block_text];
     char details[256];
     if (grid.n == 0 || block.n == 0)
         return;

@@ -160,6 +160,18 @@ class MindSpore(Import):
         marks = [e for e in events(path) if e[1] == "MindSpore steps"]
         self.assertEqual((len(marks), sum(e[4] for e in marks)), (20, 38720490))
 
+    def test_every_kernel_has_the_launch_that_stands_with_it(self):
+        """A thousand different launches, so that the table of texts moves while they are read."""
+        n = 1000 # the page shows no more
+        os.mkdir(self.path("profiler"))
+        with open(self.path("profiler", "gpu_timeline_display_0.json"), "w") as f:
+            json.dump([{"name": f"kernel {i}", "ph": "X", "pid": 0, "tid": "1", "ts": 10 * i, "dur": 1,
+                        "args": {"type": "cuLaunchKernel", "op_full_name": f"Default/MatMul-op{i}",
+                                 "grid_dim": f"{i + 1},1,1", "block_dim": f"1,{i + 1},1"}} for i in range(n)], f)
+        found = {r["kernel_name"]: (r["grid_dim"], r["block_dim"])
+                 for r in rows(answer("kernel_stats", self.path("profiler", "gpu_timeline_display_0.json")))}
+        self.assertEqual(found, {f"kernel {i}": (f"{i + 1},1,1", f"1,{i + 1},1") for i in range(n)})
+
     @needs_shared
     def test_public_folders(self):
         path = shared("corpus", "mindspore", "run_2", "normal_run", "profiler")

@@ -322,6 +322,14 @@ Test(collect, the_environment_tells_times_options_and_metadata) {
     expect_none("\"old\"");
 }
 
+/* 9223372036854775807 ns is the last moment that there is. */
+Test(collect, a_start_beyond_all_times_ends_at_the_last_one) {
+    m.head->start_realtime_ns = INT64_MAX - 1;
+    spool_begin(&m, 10, spool_string(&m, "a"));
+    spool_end(&m, 5000, 1);
+    expect_lines("stat profile_stop_time=9223372036854775807u\n");
+}
+
 /* ---- snapshots ---- */
 
 static const char *collected(struct tbp_collect_request request) {
