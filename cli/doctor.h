@@ -73,9 +73,9 @@ const char *tbp_doctor_plugin_text(const struct tbp_doctor *d);
 /* THE CHECKS, by the file they are in. */
 /* doctor_layout.c: folders */
 extern const struct tbp_doctor_check tbp_check_level, tbp_check_no_data, tbp_check_layout,
-    tbp_check_marker, tbp_check_permission;
+    tbp_check_not_listed, tbp_check_marker, tbp_check_permission;
 /* doctor_runs.c: names and sizes of the files of a run */
-extern const struct tbp_doctor_check tbp_check_empty_run, tbp_check_file_names,
+extern const struct tbp_doctor_check tbp_check_empty_run, tbp_check_file_names, tbp_check_names,
     tbp_check_pages_only, tbp_check_hidden_files, tbp_check_no_file, tbp_check_empty_file,
     tbp_check_several_hosts, tbp_check_caches;
 /* doctor_xplanes.c: what is in the xplanes */

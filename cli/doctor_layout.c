@@ -56,7 +56,7 @@ static bool has_runs(const struct tbp_tree *t) {
 
 static void run_no_data(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
     const struct tbp_tree *t = &d->tree;
-    if (has_runs(t) || t->locked.n || !t->n_folders)
+    if (has_runs(t) || t->locked.n || t->dead_links.n || !t->n_folders)
         return;
     struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, t->root);
     f->what = t->logdirs.n ? "has an empty folder plugins/profile: no run was saved here"
@@ -83,7 +83,7 @@ static void check_locked(struct tbp_doctor *d, const struct tbp_doctor_check *se
     struct tbp_str below = tbp_str_c(path + strlen(d->tree.root));
     bool is_ours = tbp_str_has(below, "/plugins") || !has_runs(&d->tree);
     struct tbp_finding *f = tbp_doctor_report(d, self, is_ours ? TBP_PROBLEM : TBP_NOTE, path);
-    f->what = "is a folder that this user may not read";
+    f->what = "is a folder that this user may not look into";
     f->advice = tbp_arena_printf(d->arena, "chmod u+rx '%s' as its owner", path);
 }
 
@@ -230,6 +230,59 @@ const struct tbp_doctor_check tbp_check_layout = {
     .help = "xplane files lie in LOGDIR/plugins/profile/RUN (--fix copies them there)",
     .run = run_layout,
     .fix = fix_layout,
+};
+
+/* Would a pattern of file names, which this path is to the plugin, fail to fit the path itself? So
+ * it is with every pair of brackets within one name. */
+static bool is_pattern(const char *path) {
+    for (const char *p = path; (p = strchr(p, '[')); p++) {
+        const char *end = p + 1 + (p[1] == '!');
+        end += *end == ']';
+        end += strcspn(end, "]/");
+        if (*end == ']')
+            return true;
+    }
+    return false;
+}
+
+/* The log directory as TensorBoard gets it: made absolute, links kept. */
+static const char *path_told(const struct tbp_doctor *d) {
+    char here[PATH_MAX];
+    const struct tbp_tree *t = &d->tree;
+    if (t->place != TBP_PLACE_LOGDIR || !getcwd(here, sizeof here))
+        return t->root;
+    return *t->given == '/' ? t->given : tbp_arena_printf(d->arena, "%s/%s", here, t->given);
+}
+
+/* Plugins from 2.19.5 on look for folders plugins/profile themselves, with a pattern. */
+static void run_not_listed(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    const struct tbp_tree *t = &d->tree;
+    if (tbp_doctor_plugin_within(d, 1, TBP_RELEASE(2, 19, 5)))
+        return;
+    enum tbp_finding_level level = d->python.profile ? TBP_PROBLEM : TBP_NOTE;
+    bool has_brackets = is_pattern(path_told(d));
+    for (size_t i = 0; i < t->logdirs.n; i++) {
+        const struct tbp_doctor_logdir *l = &t->logdirs.at[i];
+        if (!l->n_shown || !*l->below || (!has_brackets && !l->is_behind_link))
+            continue;
+        struct tbp_finding *f = tbp_doctor_report(d, self, level, l->path);
+        if (has_brackets) {
+            f->what = "is not found by plugins from 2.19.5 on: '[' and ']' in the path of the log "
+                      "directory are a pattern to them";
+            f->advice = "rename that folder, or give a link to it whose path has no brackets";
+        } else {
+            f->what = "lies behind a link, and plugins from 2.19.5 on pass by links to folders";
+            f->advice = "give it as --logdir, or make folders of the links up to 'plugins' and "
+                        "link 'profile' only";
+        }
+    }
+}
+
+const struct tbp_doctor_check tbp_check_not_listed = {
+    .name = "not-listed",
+    .scope = TBP_CHECK_FILES,
+    .help = "the way to the profiles has no links and patterns that hide them from the plugin",
+    .run = run_not_listed,
 };
 
 static void run_marker(struct tbp_doctor *d, const struct tbp_doctor_check *self) {

@@ -4,6 +4,7 @@
  * Releases and their rules: plugin_data/README.md.
  */
 #include "cli/doctor.h"
+#include "plugin_data/rundir.h"
 
 #include <stdio.h>
 
@@ -83,6 +84,64 @@ const struct tbp_doctor_check tbp_check_file_names = {
     .scope = TBP_CHECK_FILES,
     .help = "file names are those which the installed plugin reads",
     .run = run_file_names,
+};
+
+static bool has_control(const char *text) {
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ' || *text == 127)
+            return true;
+    }
+    return false;
+}
+
+/* Why a name of a run or host does not come through the page's requests, or NULL. */
+static const char *fault_of_name(const struct tbp_doctor *d, const char *name) {
+    struct tbp_str text = tbp_str_c(name);
+    if (tbp_utf8_valid_prefix(text) < text.n)
+        return "is not UTF-8: the page cannot ask for it";
+    if (has_control(name) && tbp_python_tbprof_answers(&d->python))
+        return "has control characters, with which tbprof answers no request";
+    return NULL;
+}
+
+static const char *fault_of_host(const struct tbp_doctor *d, const struct tbp_doctor_folder *run,
+                                 const struct tbp_doctor_file *file) {
+    const char *fault = fault_of_name(d, file->name);
+    if (!fault && memchr(file->host.p, '\n', file->host.n))
+        return "has a line break, with which the plugin finds no host in it";
+    if (!fault && run->count[TBP_FILE_XPLANE] > 1 &&
+        tbp_str_eq(file->host, TBP_STR(TBP_RUNDIR_ALL_HOSTS)))
+        return "has the name that stands for all hosts together, so that one of the two is hidden";
+    return fault;
+}
+
+static void report_name(struct tbp_doctor *d, const struct tbp_doctor_check *self, const char *path,
+                        const char *fault) {
+    if (!fault)
+        return;
+    struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, path);
+    f->what = fault;
+    f->advice = "rename it";
+}
+
+static void run_names(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    for (size_t i = 0; i < d->tree.runs.n; i++) {
+        const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
+        const char *below = run->path + strlen(d->tree.root);
+        report_name(d, self, run->path, fault_of_name(d, below));
+        for (size_t k = 0; k < run->files.n; k++) {
+            const struct tbp_doctor_file *file = &run->files.at[k];
+            if (file->kind == TBP_FILE_XPLANE || file->kind == TBP_FILE_RIEGELI)
+                report_name(d, self, file->path, fault_of_host(d, run, file));
+        }
+    }
+}
+
+const struct tbp_doctor_check tbp_check_names = {
+    .name = "names",
+    .scope = TBP_CHECK_FILES,
+    .help = "the page can ask for every run and host by its name",
+    .run = run_names,
 };
 
 /* RUN_pages beside RUN is what `convert --for all` writes: nothing is missing. */
@@ -182,6 +241,11 @@ const struct tbp_doctor_check tbp_check_empty_file = {
 };
 
 static void run_no_file(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    for (size_t i = 0; i < d->tree.dead_links.n; i++) {
+        struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, d->tree.dead_links.at[i]);
+        f->what = "is a link to nothing, or to itself, where a folder should be: no run is found";
+        f->advice = "link to the folder itself, or remove the link";
+    }
     for (size_t i = 0; i < d->tree.runs.n; i++) {
         const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
         for (size_t k = 0; k < run->files.n; k++) {
@@ -200,7 +264,7 @@ static void run_no_file(struct tbp_doctor *d, const struct tbp_doctor_check *sel
 const struct tbp_doctor_check tbp_check_no_file = {
     .name = "no-file",
     .scope = TBP_CHECK_FILES,
-    .help = "what is called like a profile is a file",
+    .help = "what is called like a profile is a file, and links lead somewhere",
     .run = run_no_file,
 };
 

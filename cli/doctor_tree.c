@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Walks the folder depth first with an explicit stack; each folder is entered once, so that loops
- * of symbolic links end, and the number of folders is bounded, because the path given may be /.
+ * Walks the folder depth first with explicit stacks: what plugins would find first, then hidden
+ * folders, then what lies behind links, so that a folder goes by its own path if it has one here.
+ * Each folder is entered once, so that loops of symbolic links end; only plugins/profile and runs,
+ * which plugins list by every name that they have, are looked at under each. The number of folders
+ * is bounded, because the path given may be /.
  */
 #include "cli/doctor_tree.h"
 
@@ -81,10 +84,12 @@ enum tbp_file_kind tbp_file_kind_of(struct tbp_str name, struct tbp_str *host,
 
 struct entry {
     const char *name, *path;
-    struct stat st;
+    struct stat st; /* of what a link leads to, if it leads anywhere */
+    bool is_link;
 };
 struct entries {
     TBP_VEC(struct entry) list;
+    bool is_closed; /* names may be listed, and no more */
 };
 
 static int by_name(const void *a, const void *b, void *ctx) {
@@ -103,26 +108,31 @@ static const char *special_of(const struct stat *st) {
     case S_IFSOCK:
         return "a socket";
     case S_IFLNK:
-        return "a link to nothing";
+        return "a link to nothing, or to itself";
     default:
         return "a device";
     }
 }
 
-/* Hidden folders are passed over, as by the plugins; hidden files are not: some are caches. */
 static bool list_folder(struct entries *out, struct tbp_arena *arena, const char *path) {
     DIR *dir = opendir(path);
     if (!dir)
         return false;
     const char *slash = strcmp(path, "/") == 0 ? "" : "/";
     for (struct dirent *d; (d = readdir(dir));) {
-        struct entry e = {
-            d->d_name, tbp_arena_printf(arena, "%s%s%s", path, slash, d->d_name), {0}};
-        if (stat(e.path, &e.st) != 0 && lstat(e.path, &e.st) != 0)
+        struct entry e = {.name = d->d_name};
+        if (strcmp(e.name, ".") == 0 || strcmp(e.name, "..") == 0)
             continue;
-        if (d->d_name[0] == '.' && S_ISDIR(e.st.st_mode))
+        e.path = tbp_arena_printf(arena, "%s%s%s", path, slash, e.name);
+        if (lstat(e.path, &e.st) != 0) {
+            out->is_closed |= errno == EACCES;
             continue;
-        e.name = tbp_arena_printf(arena, "%s", d->d_name);
+        }
+        struct stat target;
+        e.is_link = S_ISLNK(e.st.st_mode);
+        if (e.is_link && stat(e.path, &target) == 0)
+            e.st = target;
+        e.name = strrchr(e.path, '/') + 1;
         *tbp_vec_push(&out->list) = e;
     }
     closedir(dir);
@@ -130,9 +140,14 @@ static bool list_folder(struct entries *out, struct tbp_arena *arena, const char
     return true;
 }
 
+static uint64_t identity(const struct stat *st) {
+    return (uint64_t)st->st_dev << 48 ^ (uint64_t)st->st_ino;
+}
+
 static struct tbp_doctor_file file_of(const struct entry *e) {
     struct tbp_doctor_file f = {.name = e->name,
                                 .path = e->path,
+                                .identity = identity(&e->st),
                                 .size_bytes = (uint64_t)e->st.st_size,
                                 .mtime_s = (int64_t)e->st.st_mtime};
     f.kind = tbp_file_kind_of(tbp_str_c(e->name), &f.host, &f.advice);
@@ -150,20 +165,23 @@ static void add_file(struct tbp_doctor_folder *to, const struct entry *e) {
     to->count[f->kind]++;
 }
 
+/* What the layout makes of a folder by its place. */
+enum role { ROLE_FOLDER, ROLE_PROFILE, ROLE_RUN };
+enum rank { RANK_PLAIN, RANK_HIDDEN, RANK_LINK, RANKS };
+
 struct place {
     const char *path;
+    uint64_t identity;
+    size_t logdir; /* of runs */
     unsigned depth;
-    bool is_run;
+    enum role role;
+    enum rank rank; /* the highest on the way to it */
 };
 struct walk {
     struct tbp_tree *t;
-    TBP_VEC(struct place) stack;
-    struct tbp_idmap seen; /* folders by device and inode */
+    TBP_VEC(struct place) stacks[RANKS];
+    struct tbp_idmap seen; /* folders by identity */
 };
-
-static uint64_t identity(const struct stat *st) {
-    return (uint64_t)st->st_dev << 48 ^ (uint64_t)st->st_ino;
-}
 
 static bool ends_in_profile(const char *path) {
     return tbp_str_ends(tbp_str_c(path), "/" TBP_RUNDIR_MIDDLE);
@@ -185,11 +203,13 @@ static void look_for_events(struct tbp_doctor_logdir *l, struct tbp_arena *arena
     tbp_vec_release(&entries.list);
 }
 
-static size_t add_logdir(struct tbp_tree *t, const char *profile_folder) {
+static size_t add_logdir(struct tbp_tree *t, const struct place *profile) {
+    const char *profile_folder = profile->path;
     size_t n = strlen(profile_folder) - strlen("/" TBP_RUNDIR_MIDDLE), root = strlen(t->root);
     struct tbp_doctor_logdir l = {0};
     l.path = n ? tbp_arena_printf(t->arena, "%.*s", (int)n, profile_folder) : "/";
     l.below = n > root ? l.path + root + (t->root[root - 1] != '/') : "";
+    l.is_behind_link = profile->rank == RANK_LINK;
     look_for_events(&l, t->arena);
     *tbp_vec_push(&t->logdirs) = l;
     return t->logdirs.n - 1;
@@ -197,7 +217,7 @@ static size_t add_logdir(struct tbp_tree *t, const char *profile_folder) {
 
 static void take_run(struct walk *w, const struct place *here, const struct entries *entries) {
     struct tbp_doctor_folder run = {.path = here->path, .name = strrchr(here->path, '/') + 1};
-    run.logdir = w->t->logdirs.n - 1;
+    run.logdir = here->logdir;
     run.is_writable = access(here->path, W_OK) == 0;
     for (size_t i = 0; i < entries->list.n; i++) {
         const struct entry *e = &entries->list.at[i];
@@ -232,36 +252,74 @@ static void take_others(struct walk *w, const struct place *here, const struct e
         tbp_vec_release(&stray.files);
 }
 
-static void push_subfolders(struct walk *w, const struct entries *entries, const struct place *here,
-                            bool are_runs) {
+static enum role role_of(const struct place *parent, const char *name) {
+    if (parent->role == ROLE_PROFILE)
+        return ROLE_RUN;
+    bool is_profile =
+        strcmp(name, "profile") == 0 && tbp_str_ends(tbp_str_c(parent->path), "/plugins");
+    return is_profile ? ROLE_PROFILE : ROLE_FOLDER;
+}
+
+/* Plugins follow links from plugins to profile and to runs, and that to the plugins of the log
+ * directory itself. */
+static enum rank rank_of(const struct place *parent, const struct entry *e, enum role role) {
+    bool is_own = parent->depth == 0 && strcmp(e->name, "plugins") == 0;
+    enum rank rank = RANK_PLAIN;
+    if (e->is_link && role == ROLE_FOLDER && !is_own)
+        rank = RANK_LINK;
+    else if (e->name[0] == '.')
+        rank = RANK_HIDDEN;
+    return rank > parent->rank ? rank : parent->rank;
+}
+
+/* Runs come right after their folder, whatever their rank: to them the order does not matter. */
+static void push_subfolders(struct walk *w, const struct entries *entries,
+                            const struct place *here) {
     for (size_t i = entries->list.n; i-- > 0;) {
         const struct entry *e = &entries->list.at[i];
-        bool is_new = false;
         if (!S_ISDIR(e->st.st_mode))
             continue;
-        tbp_idmap_put(&w->seen, identity(&e->st), &is_new);
-        if (is_new)
-            *tbp_vec_push(&w->stack) = (struct place){e->path, here->depth + 1, are_runs};
+        struct place p = {.path = e->path, .identity = identity(&e->st), .depth = here->depth + 1};
+        p.role = role_of(here, e->name);
+        p.rank = rank_of(here, e, p.role);
+        p.logdir = w->t->logdirs.n - 1; /* counts in runs only, whose folder was added last */
+        *tbp_vec_push(&w->stacks[p.role == ROLE_RUN ? RANK_PLAIN : p.rank]) = p;
     }
 }
 
-static void visit(struct walk *w, struct place here) {
+/* Links to nothing in places where plugins look for folders. */
+static void take_dead_links(struct tbp_tree *t, const struct entries *entries,
+                            const struct place *here) {
+    for (size_t i = 0; i < entries->list.n; i++) {
+        const struct entry *e = &entries->list.at[i];
+        bool is_wanted = strcmp(e->name, "plugins") == 0 || role_of(here, e->name) != ROLE_FOLDER;
+        if (S_ISLNK(e->st.st_mode) && is_wanted)
+            *tbp_vec_push(&t->dead_links) = e->path;
+    }
+}
+
+static void visit(struct walk *w, const struct place here) {
     struct entries entries = {0};
     struct tbp_tree *t = w->t;
-    bool is_profile = !here.is_run && ends_in_profile(here.path);
-    if (!list_folder(&entries, t->arena, here.path)) {
-        *tbp_vec_push(&t->locked) = here.path;
+    bool is_new = false;
+    tbp_idmap_put(&w->seen, here.identity, &is_new);
+    if (!is_new && here.role == ROLE_FOLDER)
         return;
-    }
+    bool is_open = list_folder(&entries, t->arena, here.path);
+    if ((!is_open || entries.is_closed) && (here.rank != RANK_HIDDEN || here.role != ROLE_FOLDER))
+        *tbp_vec_push(&t->locked) = here.path;
+    if (!is_open)
+        return;
     t->n_folders++;
-    if (is_profile)
-        add_logdir(t, here.path);
-    if (here.is_run)
+    if (here.role == ROLE_PROFILE)
+        add_logdir(t, &here);
+    if (here.role == ROLE_RUN)
         take_run(w, &here, &entries);
-    else
+    else if (here.rank != RANK_HIDDEN)
         take_others(w, &here, &entries);
-    if (here.depth < MAX_DEPTH)
-        push_subfolders(w, &entries, &here, is_profile);
+    take_dead_links(t, &entries, &here);
+    if (here.depth < MAX_DEPTH && (is_new || here.role == ROLE_PROFILE))
+        push_subfolders(w, &entries, &here);
     tbp_vec_release(&entries.list);
 }
 
@@ -287,6 +345,8 @@ static bool is_in_a_run(struct xplane_sums *sums, const struct tbp_doctor_file *
     struct xplane_sum stray = {.file = file};
     for (size_t i = 0; i < sums->of_runs.n; i++) {
         struct xplane_sum *s = &sums->of_runs.at[i];
+        if (s->file->identity == file->identity)
+            return true;
         if (s->file->size_bytes == file->size_bytes && sum_once(&stray) && sum_once(s) &&
             s->crc32 == stray.crc32)
             return true;
@@ -319,15 +379,30 @@ static void drop_copied_strays(struct tbp_tree *t) {
     tbp_vec_release(&sums.of_runs);
 }
 
+static bool next_place(struct walk *w, struct place *next) {
+    for (int rank = 0; rank < RANKS; rank++) {
+        if (!w->stacks[rank].n)
+            continue;
+        *next = w->stacks[rank].at[--w->stacks[rank].n];
+        return true;
+    }
+    return false;
+}
+
 static void walk(struct tbp_tree *t) {
     struct walk w = {.t = t};
-    *tbp_vec_push(&w.stack) = (struct place){t->root, 0, false};
-    while (w.stack.n && t->n_folders < MAX_FOLDERS)
-        visit(&w, w.stack.at[--w.stack.n]);
-    t->is_cut = w.stack.n > 0;
+    struct place place = {.path = t->root};
+    struct stat st;
+    if (stat(t->root, &st) == 0)
+        place.identity = identity(&st);
+    *tbp_vec_push(&w.stacks[RANK_PLAIN]) = place;
+    while (t->n_folders < MAX_FOLDERS && next_place(&w, &place))
+        visit(&w, place);
+    t->is_cut = next_place(&w, &place);
     if (t->strays.n)
         drop_copied_strays(t);
-    tbp_vec_release(&w.stack);
+    for (int rank = 0; rank < RANKS; rank++)
+        tbp_vec_release(&w.stacks[rank]);
     tbp_idmap_release(&w.seen);
 }
 
@@ -394,7 +469,8 @@ int tbp_tree_build(struct tbp_tree *t, struct tbp_arena *arena, const char *path
     if (t->place == TBP_PLACE_FILE && strcmp(t->root, above(arena, full, 1)) == 0)
         return TBP_OK;
     walk(t);
-    if (t->runs.n || t->strays.n || t->logdirs.n || t->locked.n || t->place != TBP_PLACE_LOGDIR)
+    if (t->runs.n || t->strays.n || t->logdirs.n || t->locked.n || t->dead_links.n ||
+        t->place != TBP_PLACE_LOGDIR)
         return TBP_OK;
     const char *up = logdir_above(arena, full);
     if (!up)
@@ -419,4 +495,5 @@ void tbp_tree_release(struct tbp_tree *t) {
     tbp_vec_release(&t->strays);
     tbp_vec_release(&t->logdirs);
     tbp_vec_release(&t->locked);
+    tbp_vec_release(&t->dead_links);
 }

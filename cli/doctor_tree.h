@@ -35,7 +35,7 @@ struct tbp_doctor_file {
     const char *advice;  /* of foreign files: what to do with them */
     const char *special; /* what it is if no file: "a pipe"; else NULL */
     struct tbp_str host;
-    uint64_t size_bytes;
+    uint64_t size_bytes, identity; /* identity: of device and inode, equal for links to it */
     int64_t mtime_s;
     bool is_readable;
     /* of xplanes that were read, doctor_xplanes.c */
@@ -57,6 +57,7 @@ struct tbp_doctor_folder {
 struct tbp_doctor_logdir {
     const char *path, *below; /* below: relative to the root, "" for the root itself */
     bool has_events;          /* some event file that is not empty */
+    bool is_behind_link;      /* plugins that find folders by themselves pass by such */
     const char *empty_marker; /* a marker of 0 bytes, or NULL */
     size_t n_runs, n_shown;   /* run folders; those with data of any kind */
 };
@@ -78,8 +79,9 @@ struct tbp_tree {
     TBP_VEC(struct tbp_doctor_logdir) logdirs;
     TBP_VEC(struct tbp_doctor_folder) runs;
     TBP_VEC(struct tbp_doctor_folder) strays;
-    TBP_VEC(const char *) locked;   /* folders that may not be read */
-    struct tbp_doctor_file foreign; /* first foreign file outside of runs; name NULL: none */
+    TBP_VEC(const char *) locked;     /* folders that may not be read */
+    TBP_VEC(const char *) dead_links; /* links to nothing where plugins and runs should be */
+    struct tbp_doctor_file foreign;   /* first foreign file outside of runs; name NULL: none */
     size_t n_folders;
     bool is_cut; /* too many folders: the rest was not looked at */
 };

@@ -31,7 +31,7 @@ class DoctorCase(Case):
         """The sample's xplane in a run folder, and a marker."""
         folder = os.path.join(self.log, *below, RUN)
         os.makedirs(folder)
-        shutil.copy(SAMPLE, folder)
+        shutil.copy(SAMPLE, os.fsdecode(folder))
         self.event_file(self.log, *below)
         return os.path.join(folder, "worker0.xplane.pb")
 
@@ -110,6 +110,26 @@ class Healthy(DoctorCase):
         os.symlink(self.path("elsewhere"), os.path.join(self.log, "plugins"))
         os.symlink(self.log, os.path.join(self.log, "again"))
         self.clean()
+
+    def test_folders_that_plugins_find_all_the_same(self):
+        """Hidden ones, and links from plugins to profile and to runs, also to folders in the same log directory:
+        xprof 2.24.2 lists all of them."""
+        xplane = self.copied("a")
+        self.copied(".hidden", "deep")
+        shutil.copytree(os.path.dirname(xplane), os.path.join(self.log, "a", "plugins", "profile", ".run"))
+        os.makedirs(os.path.join(self.log, "A", "plugins"))
+        self.event_file(self.log, "A")
+        os.symlink("../../a/plugins/profile", os.path.join(self.log, "A", "plugins", "profile"))
+        os.makedirs(os.path.join(self.log, "b", "plugins", "profile"))
+        self.event_file(self.log, "b")
+        os.symlink("../../../stray", os.path.join(self.log, "b", "plugins", "profile", "run"))
+        os.makedirs(os.path.join(self.log, "stray"))
+        shutil.copy(SAMPLE, os.path.join(self.log, "stray"))
+        with open(os.path.join(self.log, "stray", "worker0.xplane.pb"), "ab") as f:
+            f.write(b"\x0a\x00") # no copy of another run's
+        self.clean()
+        self.assertEqual(self.look()[1]["runs"], 6) # A and a: two each
+        self.assertEqual(self.look(None, "--offline", "--fix")[1]["repairs"], [])
 
     def test_every_check_is_tested_here(self):
         self.healthy()
@@ -231,6 +251,46 @@ class Folders(DoctorCase):
         self.assertEqual(os.stat(self.path("flat", copied)).st_nlink, 1)
         self.assertEqual(len([p for p in after if p.endswith(".profile-empty")]), 1)
 
+    def test_not_listed(self):
+        """Behind a link to a folder above plugins, and below a log directory whose name is a pattern."""
+        new, old = self.python(), self.python("old", tensorboard="2.19.0", tensorboard_plugin_profile="2.19.0")
+        self.copied("elsewhere")
+        os.makedirs(os.path.join(self.log, "up"))
+        os.symlink("../elsewhere", os.path.join(self.log, "up", "link"))
+        self.clean(python=new) # found by its own path
+        up = os.path.join(self.log, "up")
+        self.assertEqual(self.finds("problem", "not-listed", up, python=new)["where"], os.path.join(up, "link"))
+        self.assertEqual([f["level"] for f in self.look(up, "--files-only")[1]["findings"]], ["note"])
+        self.clean(up, python=old)
+        self.clean(os.path.join(up, "link"), python=new)
+        for name, is_hidden in (("we[i]rd", True), ("[]]", True), ("[!a]", True), ("q*x?", False), ("[i", False),
+                                ("i][", False), ("[]", False)):
+            folder = os.path.join(self.log, name)
+            shutil.copytree(os.path.join(self.log, "elsewhere"), folder)
+            self.clean(folder, python=new) # the runs of the log directory itself
+            shutil.copytree(os.path.join(self.log, "elsewhere"), os.path.join(folder, "train"))
+            self.clean(folder, python=old)
+            if is_hidden:
+                f = self.finds("problem", "not-listed", folder, python=new)
+                self.assertEqual(f["where"], os.path.join(folder, "train"))
+                self.finds("problem", "not-listed", name, python=new, cwd=self.log)
+            else:
+                self.clean(folder, python=new)
+        os.symlink("we[i]rd", self.path("plain"))
+        os.rename(os.path.join(self.log, "we[i]rd"), self.path("we[i]rd"))
+        self.clean(self.path("plain"), python=new) # what TensorBoard gets has no brackets
+
+    def test_links_to_nothing(self):
+        os.makedirs(os.path.join(self.log, "plugins", "profile"))
+        for link in ("plugins/profile/run", "train/plugins", "test/plugins/profile"):
+            os.makedirs(os.path.join(self.log, os.path.dirname(link)), exist_ok=True)
+            for target in (os.path.basename(link), "nowhere"):
+                os.symlink(target, os.path.join(self.log, link))
+                f = self.finds("problem", "no-file")
+                self.assertEqual(f["where"], os.path.join(self.log, link))
+                self.assertIn("is a link to nothing, or to itself", f["what"])
+                os.remove(os.path.join(self.log, link))
+
     def test_run_folders_in_the_wrong_place(self):
         for below in ("runs/a", "profile/b", "plugins/profile"):
             os.makedirs(os.path.join(self.log, below), exist_ok=True)
@@ -278,6 +338,10 @@ class Folders(DoctorCase):
         os.chmod(os.path.dirname(xplane), 0)
         self.finds("problem", "permission", python=python, **who)
         os.chmod(os.path.dirname(xplane), 0o755)
+        profile = os.path.dirname(os.path.dirname(xplane))
+        os.chmod(profile, 0o644) # names may be listed, and no more
+        self.assertEqual(self.finds("problem", "permission", python=python, **who)["where"], profile)
+        os.chmod(profile, 0o755)
 
 
 class Files(DoctorCase):
@@ -296,6 +360,28 @@ class Files(DoctorCase):
             os.rename(xplane, renamed)
             self.assertEqual(self.finds("problem", "file-names")["where"], renamed)
             os.rename(renamed, xplane)
+
+    def test_names_that_the_page_cannot_ask_for(self):
+        xplane = os.fsencode(self.copied())
+        folder, ours = os.path.dirname(xplane), self.python("ours", tbprof="0.1.0", **SHIPPED)
+        for name, words in ((b"a\nb", "line break"), (b"a\xff", "not UTF-8")):
+            renamed = os.path.join(folder, name + b".xplane.pb")
+            os.rename(xplane, renamed)
+            self.assertIn(words, self.finds("problem", "names")["what"])
+            os.rename(renamed, xplane)
+        os.rename(xplane, folder + b"/a\tb.xplane.pb")
+        self.clean() # the plugin alone takes it
+        self.assertIn("control characters", self.finds("problem", "names", python=ours)["what"])
+        os.rename(folder + b"/a\tb.xplane.pb", folder + b"/ALL_HOSTS.xplane.pb")
+        self.clean() # is all hosts
+        shutil.copy(SAMPLE, os.fsdecode(folder))
+        self.assertIn("stands for all hosts", self.finds("problem", "names")["what"])
+        os.remove(folder + b"/ALL_HOSTS.xplane.pb")
+        os.rename(folder, folder + b"\xff")
+        self.assertIn("not UTF-8", self.finds("problem", "names")["what"])
+        os.rename(folder + b"\xff", folder + b"\n")
+        self.clean()
+        self.assertIn("control characters", self.finds("problem", "names", python=ours)["what"])
 
     def test_names_newer_than_the_plugin(self):
         xplane = self.copied()
@@ -343,6 +429,9 @@ class Files(DoctorCase):
         self.assertEqual(found, [("problem", "no-file")] * 4)
         self.assertEqual([f["what"].split(",")[0] for f in answer["findings"]],
                          ["is a folder", "is a link to nothing", "is a pipe", "is a socket"])
+        os.remove(os.path.join(self.log, RUN, "link.xplane.pb"))
+        os.symlink("link.xplane.pb", os.path.join(self.log, RUN, "link.xplane.pb"))
+        self.assertIn("or to itself", self.look()[1]["findings"][1]["what"])
         os.mkfifo(self.path("pipe"))
         self.assertEqual(self.finds("problem", "level", self.path("pipe"))["what"],
                          "is a pipe; TensorBoard wants the log directory")
