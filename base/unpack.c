@@ -124,6 +124,14 @@ static int undo_zip(const struct tbp_input *in, const char *member, struct tbp_i
     return undo(&packed, file.from, false, out, path, err);
 }
 
+static bool is_gzip(const struct tbp_input *in) {
+    return in->size >= 2 && in->data[0] == 0x1f && in->data[1] == 0x8b;
+}
+
+bool tbp_is_packed(const struct tbp_input *in) {
+    return tbp_zip_is(in) || is_gzip(in);
+}
+
 int tbp_unpack(struct tbp_input *in, const char *member, const char *path, struct tbp_error *err) {
     struct tbp_input plain = {0};
     int status;
@@ -131,7 +139,7 @@ int tbp_unpack(struct tbp_input *in, const char *member, const char *path, struc
         status = undo_zip(in, member, &plain, path, err);
     else if (member)
         status = tbp_fail(err, TBP_E_NOT_FOUND, "'%s' names a file in what is no zip", path);
-    else if (in->size >= 2 && in->data[0] == 0x1f && in->data[1] == 0x8b)
+    else if (is_gzip(in))
         status = undo(in, 0, true, &plain, path, err);
     else
         return TBP_OK;

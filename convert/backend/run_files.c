@@ -7,6 +7,7 @@
 #include "base/sort.h"
 #include "base/vec.h"
 #include "convert/analyze/session.h"
+#include "convert/read/reader.h"
 #include "plugin_data/rundir.h"
 
 #include <dirent.h>
@@ -50,11 +51,11 @@ static struct tbp_run_member member(struct tbp_arena *arena, struct tbp_str fold
 }
 
 struct listing {
-    TBP_VEC(struct tbp_run_member) list;
+    TBP_VEC(struct tbp_run_member) list, left_out;
 };
 
-/* Hosts of a folder (which ends with '/', or is empty); those that vanish meanwhile are left out.
- */
+/* Hosts of a folder (which ends with '/', or is empty); what cannot be read is left out: one file
+ * that is none must not take the pages of all others with it. */
 static void list_hosts(struct listing *out, struct tbp_arena *arena, struct tbp_str folder) {
     DIR *dir = opendir(folder.n ? tbp_arena_str(arena, folder).p : ".");
     if (!dir)
@@ -63,8 +64,10 @@ static void list_hosts(struct listing *out, struct tbp_arena *arena, struct tbp_
         if (d->d_name[0] == '.' || !host_length(d->d_name, true))
             continue;
         struct tbp_run_member m = member(arena, folder, d->d_name);
-        if (tbp_file_stamp(&m.stamp, m.path, NULL) == TBP_OK)
+        if (tbp_file_stamp(&m.stamp, m.path, NULL) == TBP_OK && tbp_file_may_be_profile(m.path))
             *tbp_vec_push(&out->list) = m;
+        else
+            *tbp_vec_push(&out->left_out) = m;
     }
     closedir(dir);
     tbp_sort(out->list.at, out->list.n, sizeof *out->list.at, by_name, NULL);
@@ -73,6 +76,19 @@ static void list_hosts(struct listing *out, struct tbp_arena *arena, struct tbp_
         if (n == 0 || !tbp_str_eq(out->list.at[n - 1].host, out->list.at[i].host))
             out->list.at[n++] = out->list.at[i];
     out->list.n = n;
+}
+
+/* "x.xplane.pb, y.xplane.pb", the first of them only; NULL: none */
+static const char *names_left_out(struct listing *l, struct tbp_arena *arena) {
+    enum { MOST_NAMED = 4 };
+    const char *text = NULL;
+    tbp_sort(l->left_out.at, l->left_out.n, sizeof *l->left_out.at, by_name, NULL);
+    for (size_t i = 0; i < l->left_out.n && i < MOST_NAMED; i++)
+        text =
+            tbp_arena_printf(arena, "%s%s%s", i ? text : "", i ? ", " : "", l->left_out.at[i].name);
+    return l->left_out.n > MOST_NAMED
+               ? tbp_arena_printf(arena, "%s and %zu more", text, l->left_out.n - MOST_NAMED)
+               : text;
 }
 
 static void take(struct tbp_run_files *out, struct tbp_arena *arena, const struct listing *from) {
@@ -128,6 +144,17 @@ static int look_up(struct tbp_run_files *files, struct tbp_error *err) {
     return status;
 }
 
+/* The paths that can be read; all of them if none can, so that the failure is told. */
+static size_t keep_readable(const char **to, const char *const *paths, size_t n) {
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (n == 1 || tbp_file_may_be_profile(paths[i]))
+            to[kept++] = paths[i];
+    for (; n && !kept; kept = n)
+        memcpy(to, paths, n * sizeof *to);
+    return kept;
+}
+
 int tbp_run_files_find(struct tbp_run_files *out, struct tbp_arena *arena, const char *const *paths,
                        size_t n, struct tbp_error *err) {
     struct tbp_str folder = {paths[0], (size_t)(base_name(paths[0]) - paths[0])};
@@ -135,9 +162,15 @@ int tbp_run_files_find(struct tbp_run_files *out, struct tbp_arena *arena, const
     *out = (struct tbp_run_files){0};
     list_hosts(&l, arena, folder);
     take(out, arena, &l);
+    out->left_out = names_left_out(&l, arena);
     tbp_vec_release(&l.list);
+    tbp_vec_release(&l.left_out);
     if (pick(out, folder, paths, n))
         return TBP_OK;
-    tbp_run_files_named(out, arena, paths, n);
+    const char **readable = TBP_NEW_N(arena, const char *, n);
+    const size_t n_readable = keep_readable(readable, paths, n);
+    if (n_readable < n && pick(out, folder, readable, n_readable))
+        return TBP_OK;
+    tbp_run_files_named(out, arena, readable, n_readable);
     return look_up(out, err);
 }

@@ -26,13 +26,15 @@ struct tbp_run_files {
     uint32_t n;
     uint32_t picked; /* the host asked for, or TBP_ALL_HOSTS */
     uint64_t size_bytes;
+    const char *left_out; /* names of the folder's files that cannot be read, as a text; or NULL */
 };
 
 /* True if the paths are local files called <host>.xplane.pb, which is all that is read here. */
 bool tbp_run_files_are_ours(const char *const *paths, size_t n);
 
-/* Looks at the disk. Some of several hosts, but not all, are a run of their own. Fails with
- * TBP_E_NOT_FOUND if a file is not there. */
+/* Looks at the disk. Some of several hosts, but not all, are a run of their own. Files that cannot
+ * be read (gone, no file, no profile) are left out; if none of the paths can be, that of the first
+ * is the failure, TBP_E_NOT_FOUND if it is not there. */
 int tbp_run_files_find(struct tbp_run_files *out, struct tbp_arena *arena, const char *const *paths,
                        size_t n, struct tbp_error *err);
 /* The same for names of files which are not on disk. */

@@ -6,6 +6,7 @@
 #include "convert/backend/session_cache.h"
 
 #include "base/guard.h"
+#include "convert/model/builder.h"
 #include "convert/read/reader.h"
 
 #include <pthread.h>
@@ -77,6 +78,12 @@ void tbp_session_cache_free(struct tbp_session_cache *c) {
 
 /* ---- reading ---- */
 
+static void tell_left_out(struct tbp_host *h, const char *names) {
+    const char *text = tbp_arena_printf(
+        &h->arena, "Files of this run that cannot be read as profiles are left out: %s.", names);
+    tbp_host_add_text(h, &h->warnings, &h->n_warnings, tbp_str_c(text));
+}
+
 static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool *pool,
                 struct tbp_error *err) {
     struct tbp_held *h = ctx;
@@ -90,7 +97,10 @@ static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool 
     if (status)
         return status;
     atomic_fetch_add(&h->cache->n_files_read, 1);
-    return tbp_read_host_input(out, m->path, m->host, &input, pool, err);
+    status = tbp_read_host_input(out, m->path, m->host, &input, pool, err);
+    if (status == TBP_OK && host == 0 && h->files.left_out) /* once per run */
+        tell_left_out(out, h->files.left_out);
+    return status;
 }
 
 static bool is_hasty(const struct tbp_run_files *f) {
@@ -121,6 +131,8 @@ static int make_guarded(void *ctx, struct tbp_error *err) {
     h->cache = m->cache;
     h->files = *f;
     h->files.at = TBP_NEW_N(&m->arena, struct tbp_run_member, f->n);
+    if (f->left_out)
+        h->files.left_out = tbp_arena_str(&m->arena, tbp_str_c(f->left_out)).p;
     h->is_hasty = is_hasty(f);
     h->memory_bytes =
         f->size_bytes; /* until it is measured: room is made before anything is read */
@@ -151,8 +163,12 @@ static struct tbp_held *make(struct tbp_session_cache *c, const struct tbp_run_f
 
 /* ---- the list; its lock is held ---- */
 
+static const char *text_of(const char *or_null) {
+    return or_null ? or_null : "";
+}
+
 static bool is_same_run(const struct tbp_run_files *a, const struct tbp_run_files *b) {
-    if (a->n != b->n)
+    if (a->n != b->n || strcmp(text_of(a->left_out), text_of(b->left_out)) != 0)
         return false;
     for (uint32_t i = 0; i < a->n; i++)
         if (strcmp(a->at[i].path, b->at[i].path) != 0)

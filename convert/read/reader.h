@@ -44,6 +44,9 @@ extern const struct tbp_reader tbp_reader_rocpd;
 bool tbp_is_profile_folder(const char *path);
 /* The reader for these bytes, chosen by content; NULL if none knows them. */
 const struct tbp_reader *tbp_reader_of(const struct tbp_input *in);
+/* False if the file is certainly none that can be read: gone, no regular file, not permitted, or
+ * begins like no known format. Looks at its first bytes only, and never waits. */
+bool tbp_file_may_be_profile(const char *path);
 struct tbp_read_how {
     const char *from; /* the format; NULL: detected */
     enum tbp_wanted wanted;

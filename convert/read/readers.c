@@ -2,11 +2,15 @@
  *
  * THE TABLE of readers, and the choice among them by content.
  */
-#include "convert/read/folder.h"
 #include "convert/read/reader.h"
 
+#include "base/unpack.h"
+#include "convert/read/folder.h"
+
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 const struct tbp_reader *const tbp_readers[] = {
     &tbp_reader_xplane,  &tbp_reader_spool,     &tbp_reader_kineto,
@@ -44,6 +48,41 @@ const struct tbp_reader *tbp_reader_of(const struct tbp_input *in) {
         if (tbp_readers[i]->probe_input)
             keep_better(tbp_readers[i], tbp_readers[i]->probe_input(in), &best, &best_score);
     return best;
+}
+
+/* Up to n bytes from the beginning of a regular file. */
+static ssize_t read_head(const char *path, uint8_t *to, size_t n) {
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return -1;
+    ssize_t got = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? pread(fd, to, n, 0) : -1;
+    close(fd);
+    return got;
+}
+
+static bool is_known(const uint8_t *head, size_t n) {
+    struct tbp_input in = {.data = head, .size = n};
+    return tbp_reader_of(&in) || tbp_is_packed(&in);
+}
+
+bool tbp_file_may_be_profile(const char *path) {
+    enum { SHORT_BYTES = 1 << 12 }; /* tells nearly always; else what every reader looks at */
+    uint8_t first[SHORT_BYTES];
+    ssize_t n = read_head(path, first, sizeof first);
+    if (n < 0)
+        return false;
+    if (is_known(first, (size_t)n))
+        return true;
+    if (n < SHORT_BYTES)
+        return false;
+    struct tbp_arena arena;
+    tbp_arena_init(&arena);
+    uint8_t *head = TBP_NEW_N(&arena, uint8_t, PROBE_BYTES);
+    n = read_head(path, head, PROBE_BYTES);
+    bool is_one = n >= 0 && is_known(head, (size_t)n);
+    tbp_arena_release(&arena);
+    return is_one;
 }
 
 static bool is_folder(const char *path) {

@@ -20,6 +20,7 @@ TOOLS = ("overview_page", "input_pipeline_analyzer", "pod_viewer", "framework_op
          "memory_profile", "trace_viewer", "trace_viewer@")
 OP_STATS = ("overview_page", "framework_op_stats", "kernel_stats", "pod_viewer")
 ONE_HOST_ONLY = ("memory_profile",)  # the plugin's own rule
+DIAGNOSTICS = 6  # of the overview's tables
 HAMMER_S = float(os.environ.get("TBPROF_HAMMER_S", "15"))
 
 
@@ -83,20 +84,28 @@ def test_every_known_generation_serves_our_bytes(plugin, two_hosts):
         assert forwarded.status == 200 and not forwarded.is_ours and forwarded.body
 
 
+def without_privileges(tmp_path):
+    """A Python for which the rights of files count, also if it is started by root."""
+    if not shutil.which("setpriv"):
+        pytest.skip("needs setpriv")
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec setpriv --inh-caps=-all --bounding-set=-all {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    return str(python)
+
+
 def test_a_folder_that_cannot_be_written_lists_its_pages(tmp_path):
     """Of a run with programs: the official converter wants to write these beside it, and lists nothing if it cannot."""
     found = glob.glob(os.path.join(board.SHARED, "recordings", "jax-0.10.2", "jax-steps", "plugins", "profile", "*",
                                    "*.xplane.pb"))
-    if not found or not shutil.which("setpriv"):
-        pytest.skip("needs a recording of JAX beside the checkout, and setpriv")
+    if not found:
+        pytest.skip("needs a recording of JAX beside the checkout")
     board.make_run(tmp_path / "logdir", "run", [("worker0", found[0])])
     folder = board.run_folder(tmp_path / "logdir", "run")
-    python = tmp_path / "python"  # root without its privileges
-    python.write_text(f'#!/bin/sh\nexec setpriv --inh-caps=-all --bounding-set=-all {sys.executable} "$@"\n')
-    python.chmod(0o755)
+    python = without_privileges(tmp_path)
     os.chmod(folder, 0o555)
     try:
-        with board.Board(tmp_path / "logdir", python=str(python)) as b:
+        with board.Board(tmp_path / "logdir", python=python) as b:
             tools = json.loads(b.route("run_tools", run="run").body)
     finally:
         os.chmod(folder, 0o755)
@@ -239,6 +248,38 @@ def test_a_damaged_or_empty_file_is_an_answer_and_not_a_crash(tmp_path):
                 want = board.tbprof_tool(board.run_folder(logdir, "run"), tool, "h")
                 assert answer.body == want if want is not None else answer.status >= 400, (len(content), tool)
         assert b.process.poll() is None
+
+
+def test_files_that_are_no_profiles_do_not_take_the_other_hosts_with_them(two_hosts, tmp_path):
+    folder = board.run_folder(two_hosts, "run")
+    want = {(t, h): board.tbprof_tool(folder, t, h) for t, h in
+            (("kernel_stats", board.ALL_HOSTS), ("overview_page", board.ALL_HOSTS), ("memory_profile", "worker1"))}
+    bad = {name: os.path.join(folder, name + ".xplane.pb") for name in ("closed", "dir", "fifo", "gone", "loop", "page")}
+    for path in (bad["closed"], bad["page"]):
+        with open(path, "wb") as f:
+            f.write(b"<!doctype html><title>404</title>")
+    shutil.copy(os.path.join(folder, "worker0.xplane.pb"), bad["closed"])
+    os.chmod(bad["closed"], 0)
+    os.mkdir(bad["dir"])
+    os.mkfifo(bad["fifo"])
+    os.symlink("nowhere", bad["gone"])
+    os.symlink("loop.xplane.pb", bad["loop"])
+    with board.Board(two_hosts, python=without_privileges(tmp_path)) as b:
+        assert {"overview_page", "trace_viewer@"} <= set(json.loads(b.route("run_tools", run="run").body))
+        for (tool, host), body in want.items():
+            answer = b.data("run", tool, host)
+            assert answer.status == 200 and answer.is_ours, (tool, answer.body[:200])
+            if tool != "overview_page":
+                assert answer.body == body, tool
+                continue
+            ours, alone = json.loads(answer.body), json.loads(body)
+            told = [[cell["v"] for cell in row["c"]] for row in ours[DIAGNOSTICS].pop("rows")]
+            assert told == [["WARNING", "Files of this run that cannot be read as profiles are left out: closed.xplane.pb, "
+                             "dir.xplane.pb, fifo.xplane.pb, gone.xplane.pb and 2 more."]]
+            assert alone[DIAGNOSTICS].pop("rows") == [] and ours == alone
+        for host in bad:
+            answer = b.data("run", "overview_page", host)
+            assert answer.status >= 400 and answer.body and b"<html" not in answer.body, host
 
 
 # ---- (f) many clients while files change ----

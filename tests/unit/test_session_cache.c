@@ -274,6 +274,26 @@ Test(session_cache, one_host_of_a_run_stands_for_the_whole_run) {
     cr_assert_eq(tbp_run_files_find(&f, &arena, &missing, 1, NULL), TBP_E_NOT_FOUND);
 }
 
+Test(session_cache, what_is_no_profile_is_left_out_of_a_run_and_named) {
+    struct tbp_run_files f;
+    const char *all[] = {write_host("a", "a:A"), host_path("fifo"), host_path("gone"),
+                         host_path("page"), write_host("z", "a:A")};
+    FILE *page = fopen(all[3], "wb");
+    cr_assert_not_null(page);
+    fputs("<html><body>404</body></html>", page);
+    fclose(page);
+    cr_assert_eq(mkfifo(all[1], 0600), 0);
+    cr_assert_eq(symlink("nowhere", all[2]), 0);
+    cr_assert_eq(tbp_run_files_find(&f, &arena, all, 5, NULL), TBP_OK);
+    cr_assert_str_eq(hosts_of(&f), "a z ");
+    cr_assert_eq(f.picked, TBP_ALL_HOSTS);
+    cr_assert_str_eq(f.left_out, "fifo.xplane.pb, gone.xplane.pb, page.xplane.pb");
+    cr_assert_eq(tbp_run_files_find(&f, &arena, all + 3, 2, NULL), TBP_OK);
+    cr_assert_eq(f.picked, 1); /* z */
+    cr_assert_eq(tbp_run_files_find(&f, &arena, all + 1, 1, NULL), TBP_E_IO);
+    cr_assert_eq(tbp_run_files_find(&f, &arena, all + 2, 1, NULL), TBP_E_NOT_FOUND);
+}
+
 Test(session_cache, only_local_xplane_files_are_ours) {
     const char *ok[] = {"/a/h.xplane.pb", "b.c.xplane.pb"}, *remote = "gs://b/h.xplane.pb",
                *bare = "/a/xplane.pb", *other = "/a/h.xplane.riegeli", *dot = ".xplane.pb",
