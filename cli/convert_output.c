@@ -5,6 +5,7 @@
 #include "cli/convert_output.h"
 
 #include "base/log.h"
+#include "cli/signals.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -378,8 +379,8 @@ static int conclude_target(struct tbp_outputs *o, unsigned target, const struct 
     return status;
 }
 
-int tbp_outputs_finish(struct tbp_outputs *o, const struct tbp_ledger *ledger,
-                       struct tbp_error *err) {
+static int replace_files(struct tbp_outputs *o, const struct tbp_ledger *ledger,
+                         struct tbp_error *err) {
     int status = TBP_OK;
     for (unsigned k = 0; k < o->n_targets && !status; k++)
         status = announce(o, k, err);
@@ -392,5 +393,13 @@ int tbp_outputs_finish(struct tbp_outputs *o, const struct tbp_ledger *ledger,
         remove_caches(o); /* and after: a page may have been opened meanwhile */
     for (unsigned k = 0; k < o->n_targets && !status; k++)
         status = conclude_target(o, k, ledger, err);
+    return status;
+}
+
+int tbp_outputs_finish(struct tbp_outputs *o, const struct tbp_ledger *ledger,
+                       struct tbp_error *err) {
+    tbp_signals_hold();
+    int status = replace_files(o, ledger, err);
+    tbp_signals_let_go();
     return status;
 }

@@ -10,14 +10,32 @@
 #include "plugin_data/sink.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+static atomic_int n_holding;
+static atomic_int waiting_signal; /* 0: none */
+
 static void on_stop(int sig) {
+    if (atomic_load(&n_holding) > 0) {
+        atomic_store(&waiting_signal, sig);
+        return;
+    }
     tbp_sink_file_remove_temporaries();
     tbp_rundir_remove_empty();
     signal(sig, SIG_DFL);
     raise(sig);
+}
+
+void tbp_signals_hold(void) {
+    atomic_fetch_add(&n_holding, 1);
+}
+
+void tbp_signals_let_go(void) {
+    int sig = atomic_fetch_sub(&n_holding, 1) == 1 ? atomic_exchange(&waiting_signal, 0) : 0;
+    if (sig)
+        raise(sig);
 }
 
 /* An input that became shorter is an error of what was being done with it, if a guard is there. */
@@ -36,7 +54,7 @@ void tbp_signals_install(void) {
     atexit(tbp_sink_file_remove_temporaries);
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit is a failed write, told as such */
     static const int stops[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGXCPU, SIGUSR1};
-    struct sigaction action = {.sa_handler = on_stop};
+    struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
         struct sigaction old;
