@@ -390,8 +390,8 @@ static void warn_hidden(const struct convert *c, const struct tbp_convert_job *j
     tbp_runs_release(&there);
 }
 
-static void warn_host(const struct convert *c, const struct tbp_convert_host *h) {
-    tbp_warn_input(c->cli, h->name, h->input_bytes, &h->ledger);
+static void warn_host(const struct convert *c, const struct tbp_convert_host *h, const char *path) {
+    tbp_warn_input(c->cli, tbp_str_c(path), h->input_bytes, &h->ledger);
     if (h->replaced[0])
         tbp_cli_note(c->cli, "host '%s': replaces what was converted from '%s'", h->name.p,
                      h->replaced);
@@ -425,7 +425,7 @@ static void warn_run(const struct convert *c, const struct tbp_convert_job *job,
             continue;
         n_pages -= job->has_xplane && n_pages > 0;
         any_lacks |= lacks_repairs(h);
-        warn_host(c, h);
+        warn_host(c, h, job->run->hosts[i].path);
     }
     if (result->left_out)
         tbp_cli_warn(c->cli,

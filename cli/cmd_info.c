@@ -236,12 +236,13 @@ static int count_marks(struct tbp_session *s, uint32_t host, size_t *n, struct t
     return TBP_OK;
 }
 
-/* The pages count groups of eager ops as steps, too, and pass over steps in which nothing ran. */
+/* The pages count groups of eager ops as steps, too; they pass over steps in which nothing ran, and
+ * over all of a profile of TensorFlow up to 2.8 whose groups are iterations of loops. */
 static void print_marked(size_t n_steps, size_t n_marked) {
     if (n_marked != n_steps)
         printf("; %zu marked ('tbprof steps'): the pages %s", n_marked,
                n_marked < n_steps ? "count groups of ops that ran one by one, too"
-                                  : "pass over those in which nothing ran");
+                                  : "show fewer; --steps markers shows all");
     putchar('\n');
 }
 

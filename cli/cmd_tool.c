@@ -163,7 +163,7 @@ static int tell_losses(const struct tbp_cli *cli, struct tbp_session *s, const s
         if (tbp_check_unchanged(h, &run->hosts[i], err))
             return err->code;
         has_loss |= tbp_ledger_has_loss(&h->ledger);
-        tbp_warn_input(cli, h->name, h->size_bytes, &h->ledger);
+        tbp_warn_input(cli, h->path, h->size_bytes, &h->ledger);
     }
     if (strict && has_loss)
         return tbp_fail(err, TBP_E_FORMAT, "parts of the input were lost (--strict)");

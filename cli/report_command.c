@@ -41,7 +41,7 @@ static void tell_losses(const struct tbp_cli *cli, struct tbp_session *s,
     for (uint32_t i = tbp_report_first_host(r); i < tbp_report_end_host(s, r); i++) {
         const struct tbp_host *h = tbp_session_known_host(s, i);
         if (h)
-            tbp_warn_input(cli, h->name, h->size_bytes, &h->ledger);
+            tbp_warn_input(cli, h->path, h->size_bytes, &h->ledger);
     }
 }
 

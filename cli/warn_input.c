@@ -33,27 +33,37 @@ void tbp_json_skipped(struct tbp_json *j, const struct tbp_runs *runs) {
     tbp_json_char(j, ']');
 }
 
-void tbp_warn_input(const struct tbp_cli *cli, struct tbp_str host, uint64_t size_bytes,
+/* What was lost, how often, and where first; returns the length. */
+static size_t describe_damage(char *text, size_t size, const struct tbp_ledger *l) {
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof damages / sizeof *damages && n < size; i++) {
+        uint64_t count = l->count[damages[i]], offset = l->first_offset[damages[i]];
+        if (!count)
+            continue;
+        n += (size_t)snprintf(text + n, size - n, "%s%s (%" PRIu64, n ? ", " : "",
+                              tbp_ledger_help(damages[i]), count);
+        if (n < size && offset != TBP_NO_OFFSET)
+            n += (size_t)snprintf(text + n, size - n, ", first at byte %" PRIu64, offset);
+        if (n < size)
+            n += (size_t)snprintf(text + n, size - n, ")");
+    }
+    return n;
+}
+
+void tbp_warn_input(const struct tbp_cli *cli, struct tbp_str path, uint64_t size_bytes,
                     const struct tbp_ledger *l) {
     char text[512];
-    size_t n = 0;
     if (cli->common->quiet)
         return;
     if (size_bytes == 0) {
-        tbp_cli_warn(cli, "host '%.*s': empty file: no events; an interrupted capture?",
-                     (int)host.n, host.p);
+        tbp_cli_warn(cli, "'%.*s': empty file: no events; an interrupted capture?", (int)path.n,
+                     path.p);
         return;
     }
     if (l->count[TBP_LEDGER_NO_SUCH_STEP])
-        tbp_cli_warn(cli, "host '%.*s': no event has the name given to --steps: no steps",
-                     (int)host.n, host.p);
-    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
-        uint64_t count = l->count[damages[i]];
-        if (count && n < sizeof text)
-            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s (%" PRIu64 ")", n ? ", " : "",
-                                  tbp_ledger_help(damages[i]), count);
-    }
-    if (n)
-        tbp_cli_warn(cli, "host '%.*s': input is damaged: %s; the answer holds what could be read",
-                     (int)host.n, host.p, text);
+        tbp_cli_warn(cli, "'%.*s': no event has the name given to --steps: no steps", (int)path.n,
+                     path.p);
+    if (describe_damage(text, sizeof text, l))
+        tbp_cli_warn(cli, "'%.*s': input is damaged: %s; the answer holds what could be read",
+                     (int)path.n, path.p, text);
 }

@@ -11,8 +11,8 @@
 #include "convert/model/ledger.h"
 #include "plugin_data/json_out.h"
 
-/* One line for the host, none if its input is sound. */
-void tbp_warn_input(const struct tbp_cli *cli, struct tbp_str host, uint64_t size_bytes,
+/* One line for the file of a host, none if it is sound. */
+void tbp_warn_input(const struct tbp_cli *cli, struct tbp_str path, uint64_t size_bytes,
                     const struct tbp_ledger *l);
 
 /* A line for each thing that was passed over; true if a profile was. */

@@ -80,7 +80,7 @@ class Hostile(Case):
         told = host["ledger"]["counters"]["gzip_tail"]
         self.assertEqual((told["count"], told["first_offset"]), (11, len(packed)))
         r = self.expect(1, "convert", "--strict", path, "-o", self.path("o"))
-        self.assertIn("bytes behind the end of compressed input (11)", r.stderr)
+        self.assertIn("bytes behind the end of compressed input (11, first at byte ", r.stderr)
         host = self.info(0, self.written("w.xplane.pb.gz", packed, packed[:7]))  # a member that is cut
         self.assertEqual(host["ledger"]["counters"]["gzip_damaged"]["first_offset"], len(packed) + 7)
 
