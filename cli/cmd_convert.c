@@ -583,6 +583,15 @@ static int convert_with_json(struct convert *c, struct tbp_error *err) {
     return status ? status : written;
 }
 
+static int skip_output(struct convert *c, struct tbp_error *err) {
+    tbp_runs_skip_below(&c->runs, c->v->output);
+    if (c->runs.list.n)
+        return TBP_OK;
+    return tbp_fail(err, TBP_E_NOT_FOUND,
+                    "there are no profiles but those in '%s', where this conversion writes",
+                    c->v->output);
+}
+
 static int run_convert(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                        struct tbp_error *err) {
     struct convert c = {.cli = cli, .v = values};
@@ -595,6 +604,8 @@ static int run_convert(struct tbp_cli *cli, const void *values, char **args, siz
         status = tbp_step_source_parse(&c.steps, c.v->steps, err);
     if (!status)
         status = tbp_find_all_runs(&c.runs, cli->arena, args, n_args, err);
+    if (!status && c.v->output)
+        status = skip_output(&c, err);
     if (!status)
         c.has_loss = tbp_warn_skipped(cli, &c.runs);
     if (!status)

@@ -390,6 +390,41 @@ int tbp_find_all_runs(struct tbp_runs *runs, struct tbp_arena *arena, char *cons
     return status;
 }
 
+/* Whether a is b or lies below it; both as realpath gives them. */
+static bool is_within(const char *a, const char *b) {
+    size_t n = strlen(b);
+    return strncmp(a, b, n) == 0 && (a[n] == '/' || a[n] == '\0');
+}
+
+/* Is the run one of a log directory in `folder`, which itself lies below the INPUT? */
+static bool is_run_below(const struct tbp_run *run, const char *folder) {
+    char logdir[PATH_MAX], input[PATH_MAX], root[PATH_MAX];
+    if (!run->logdir || !*run->below || !realpath(run->logdir, logdir))
+        return false;
+    size_t n = strlen(run->logdir), n_below = strlen(run->below);
+    if (n_below >= n || n - n_below >= sizeof input)
+        return false;
+    memcpy(input, run->logdir, n - n_below);
+    input[n - n_below] = '\0';
+    return realpath(input, root) && strcmp(root, folder) != 0 && is_within(folder, root) &&
+           is_within(logdir, folder);
+}
+
+void tbp_runs_skip_below(struct tbp_runs *runs, const char *folder) {
+    char real[PATH_MAX];
+    size_t kept = 0;
+    if (!realpath(folder, real))
+        return;
+    for (size_t i = 0; i < runs->list.n; i++) {
+        struct tbp_run *run = &runs->list.at[i];
+        if (is_run_below(run, real))
+            skip(runs, run->hosts[0].path, "lies where this conversion writes", false);
+        else
+            runs->list.at[kept++] = *run;
+    }
+    runs->list.n = kept;
+}
+
 void tbp_runs_release(struct tbp_runs *runs) {
     tbp_vec_release(&runs->list);
     tbp_vec_release(&runs->skipped);

@@ -55,6 +55,9 @@ int tbp_find_runs(struct tbp_runs *runs, struct tbp_arena *arena, const char *in
 /* The same of several inputs; no run at all is TBP_E_NOT_FOUND, too. */
 int tbp_find_all_runs(struct tbp_runs *runs, struct tbp_arena *arena, char *const *inputs, size_t n,
                       struct tbp_error *err);
+/* Skips runs that lie in the folder, where that is a part of what was searched: what is written
+ * into it must not be read again. */
+void tbp_runs_skip_below(struct tbp_runs *runs, const char *folder);
 void tbp_runs_release(struct tbp_runs *runs);
 
 #endif

@@ -166,6 +166,25 @@ class Convert(Case):
         self.assertNotIn(said, self.expect(0, "convert", run_folder, "--semantics", "official").stderr)
         self.assertNotIn(said, self.expect(0, "convert", run_folder, "-o", self.path("new")).stderr)
 
+    def test_output_below_the_input_is_not_read_again(self):
+        os.makedirs(self.path("in", "train", "plugins", "profile", "r"))
+        shutil.copy(SAMPLE, self.path("in", "train", "plugins", "profile", "r"))
+        def files():
+            return sorted(os.path.join(base, f) for base, _, names in os.walk(self.path("in")) for f in names)
+        self.expect(0, "convert", self.path("in"), "-o", self.path("in", "out"))
+        first = files()
+        for _ in range(2):
+            self.assertIn("lies where this conversion writes",
+                          self.expect(0, "convert", self.path("in"), "-o", self.path("in", "out")).stderr)
+            self.assertEqual(files(), first)
+        shutil.rmtree(self.path("in", "train"))
+        self.assertIn("there are no profiles but those in",
+                      self.expect(2, "convert", self.path("in"), "-o", self.path("in", "out")).stderr)
+        before = files()
+        self.expect(0, "convert", self.path("in"), "-o", self.path("in")) # in place, all that is there
+        self.expect(0, "convert", self.path("in", "out"), "-o", self.path("in", "out"))
+        self.assertEqual(files(), before)
+
     def test_xplane_without_repairs_is_the_input(self):
         self.expect(0, "convert", "-o", self.path("log"), SAMPLE, "--semantics", "official")
         with open(SAMPLE, "rb") as a, open(self.path("log", "plugins", "profile", RUN, "worker0.xplane.pb"), "rb") as b:
