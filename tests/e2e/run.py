@@ -13,9 +13,9 @@ Five ways to the page:
   old      as legacy, shown by plugin 2.8.0; only when asked for with --only old
 
 All but formats with runs of a CPU, of two hosts, without steps, cut short, of a GPU, of JAX, of a database of Nsight
-Systems (made a run by tbprof first), and one that tbprof records of a GPU (tests/fakes). The page must open without an error and show the figures of `tbprof tool`
-(judge.py). Pages for which a run has no data are left out: plugins offer them all the same, and their frontends fail on
-empty tables, also on the official converter's.
+Systems (made a run by tbprof first), and one that tbprof records of a GPU (tests/fakes). The page must open without
+an error and show the figures of `tbprof tool` (judge.py). Pages for which a run has no data are left out: plugins
+offer them all the same, and their frontends fail on empty tables, also on the official converter's.
 
 DIR holds venv/ (TensorBoard and tbprof's Python package), plugins/RELEASE/ and node_modules/playwright-core. --setup
 makes there what is missing, from PyPI and npm; --env (or $TBPROF_E2E_ENV, or BUILD/python-tests) takes what is there.
@@ -203,7 +203,7 @@ class Way:
     def pages(self, run):
         """Names that a page may have, and whether tbprof answers it."""
         ours = [page for page in run.pages if page != "pod" or self.plugin != NEWEST] # its frontend cannot open it
-        forwarded = run.forwarded if self.is_served and self.plugin == NEWEST else []
+        forwarded = run.forwarded if self.is_served else []
         return [(PAGES[page], True) for page in ours] + [((name,), False) for name in forwarded]
 
     def gets(self, run):
@@ -220,7 +220,7 @@ WAYS = {
     "formats": Way(NEWEST, imported, is_of_formats=True),
     "legacy": Way(LEGACY, converted("--for", "legacy")),
     "served": Way(NEWEST, lay_out, is_served=True),
-    "served-2.19": Way(LEGACY, lay_out, runs=("two-hosts", "gpu", "recorded"), is_served=True),
+    "served-2.19": Way(LEGACY, lay_out, is_served=True),
     # its frontend takes no run from the address, and shows the first
     "old": Way(OLD, converted("--for", "legacy"), runs=("cpu", "two-hosts", "gpu"), is_alone=True),
 }
