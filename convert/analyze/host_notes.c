@@ -29,6 +29,44 @@ static size_t texts_once(const struct tbp_str *from, size_t n, struct tbp_arena 
     return kept;
 }
 
+/* ---- damage ---- */
+
+/* What is missing was there once. Counted while reading: the same whatever is asked for first. */
+static const enum tbp_ledger_key damages[] = {
+    TBP_LEDGER_GZIP_DAMAGED, TBP_LEDGER_JSON_CUT,  TBP_LEDGER_TRUNCATED,
+    TBP_LEDGER_BAD_WIRE,     TBP_LEDGER_TABLE_CUT, TBP_LEDGER_EVENT_DROPPED,
+};
+
+struct tbp_str tbp_host_damage_text(const struct tbp_host *h, struct tbp_arena *a) {
+    const int n_name = (int)h->name.n;
+    const char *text = NULL;
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++)
+        if (h->ledger.count[damages[i]])
+            text = tbp_arena_printf(a, "%s%s%s", text ? text : "", text ? ", " : "",
+                                    tbp_ledger_help(damages[i]));
+    if (text)
+        text = tbp_arena_printf(
+            a, "The file of host '%.*s' is cut or damaged (%s): these pages lack what is missing.",
+            n_name, h->name.p, text);
+    else if (h->size_bytes == 0)
+        text = tbp_arena_printf(a, "The file of host '%.*s' is empty: was it still being written?",
+                                n_name, h->name.p);
+    return text ? tbp_str_c(text) : TBP_STR_NONE;
+}
+
+/* Those of the file, and what the reading has to say of it. */
+static size_t all_warnings(const struct tbp_host *h, bool repairs, struct tbp_arena *out,
+                           struct tbp_str **texts) {
+    struct tbp_str damage = repairs ? tbp_host_damage_text(h, out) : TBP_STR_NONE;
+    struct tbp_str *from = TBP_NEW_N(out, struct tbp_str, h->n_warnings + 1);
+    size_t n = 0;
+    for (; n < h->n_warnings; n++)
+        from[n] = h->warnings[n];
+    if (damage.n)
+        from[n++] = damage;
+    return texts_once(from, n, out, texts);
+}
+
 static int notes_of_host(struct tbp_session *s, uint32_t host, struct tbp_arena *out, void **table,
                          struct tbp_error *err) {
     const struct tbp_host *h = tbp_session_host(s, host, err);
@@ -36,7 +74,8 @@ static int notes_of_host(struct tbp_session *s, uint32_t host, struct tbp_arena 
         return err ? err->code : TBP_E_INTERNAL;
     struct tbp_host_notes *notes = TBP_NEW(out, struct tbp_host_notes);
     notes->n_errors = texts_once(h->errors, h->n_errors, out, &notes->errors);
-    notes->n_warnings = texts_once(h->warnings, h->n_warnings, out, &notes->warnings);
+    const bool repairs = tbp_session_semantics(s) == TBP_SEMANTICS_REPAIR;
+    notes->n_warnings = all_warnings(h, repairs, out, &notes->warnings);
     notes->repaired_steps = h->ledger.count[TBP_LEDGER_REPAIR_STEP_NUM];
     notes->repaired_loops = h->ledger.count[TBP_LEDGER_REPAIR_LOOPS];
     *table = notes;

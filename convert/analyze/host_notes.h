@@ -18,6 +18,10 @@ struct tbp_host_notes {
     uint64_t repaired_loops; /* iterations of loops that made none */
 };
 
+/* That the file is cut, damaged or empty, and what is missing, as a warning; empty: nothing. Not
+ * under the official semantics, which say nothing of it. A rewritten file keeps it, being whole. */
+struct tbp_str tbp_host_damage_text(const struct tbp_host *h, struct tbp_arena *a);
+
 extern const struct tbp_analysis tbp_analysis_host_notes;
 const struct tbp_host_notes *tbp_host_notes(struct tbp_session *s, uint32_t host,
                                             struct tbp_error *err);

@@ -7,6 +7,7 @@
 #include "convert/analyze/rewrite_xplane.h"
 
 #include "convert/analyze/gpu_pass.h"
+#include "convert/analyze/host_notes.h"
 #include "convert/analyze/repair_marks.h"
 #include "convert/analyze/run_environment.h"
 #include "convert/model/stats.h"
@@ -28,6 +29,7 @@ struct rewrite {
     struct tbp_str mark_names[TBP_REPAIR_MARKS];
     uint64_t *bytes_by_bits; /* of events that may be left out, by bits of their duration; NULL: not
                                 asked */
+    struct tbp_str damage;   /* what the file is going to say of it; empty: nothing */
     struct tbp_wire_out text; /* scratch */
 };
 
@@ -492,6 +494,8 @@ static int source(void *ctx, struct tbp_xspace_out *o, struct tbp_error *err) {
         tbp_xspace_error(o, h->errors[i]);
     for (size_t i = 0; i < h->n_warnings; i++)
         tbp_xspace_warning(o, h->warnings[i]);
+    if (rw->damage.n)
+        tbp_xspace_warning(o, rw->damage);
     for (size_t i = 0; i < h->n_hostnames; i++)
         tbp_xspace_hostname(o, h->hostnames[i]);
     return TBP_OK;
@@ -561,6 +565,7 @@ int tbp_rewrite_xplane(struct tbp_session *s, uint32_t host, uint64_t max_bytes,
     rw.marks_steps = rw.repairs && has_repaired(h, TBP_LEDGER_REPAIR_STEP_NUM);
     rw.looks_for_shm = rw.repairs && uses_shm(h);
     rw.epoch_ns = rw.repairs ? tbp_host_epoch_ns(h) : 0;
+    rw.damage = rw.repairs ? tbp_host_damage_text(h, &names) : TBP_STR_NONE;
     int status = rw.repairs ? count_repairs(&rw, s, host, &names, err) : TBP_OK;
     if (!status)
         status = write_host(&rw, max_bytes ? max_bytes : TBP_XSPACE_MAX_BYTES, sink, err);

@@ -12,6 +12,7 @@ import unittest
 from support import LOOPS, SAMPLE, SAMPLE_RUN, TBPROF, TWO_HOSTS, Case, sums
 
 RUN = "2026_11_28_00_21_30"
+DIAGNOSTICS = 6  # of the overview's tables
 
 
 def receipt(folder, host="worker0"):
@@ -200,6 +201,30 @@ class Convert(Case):
         self.assertGreater(host["events"], 0)
         self.assertEqual(clean["events"], host["events"])
         self.assertFalse({"bad_wire", "truncated", "event_dropped"} & set(clean["ledger"]["counters"]))
+
+    def warnings(self, path, *options):
+        tables = json.loads(self.expect(0, "tool", "overview_page", path, *options).stdout)
+        rows = [[cell["v"] for cell in row["c"]] for row in tables[DIAGNOSTICS]["rows"]]
+        return [text for severity, text in rows if severity == "WARNING" and "No step marker" not in text]
+
+    def test_pages_tell_that_a_file_is_cut_or_empty_also_after_converting(self):
+        told = {"cut": "The file of host 'h' is cut or damaged (values which run past the end of their message): "
+                       "these pages lack what is missing.",
+                "empty": "The file of host 'h' is empty: was it still being written?"}
+        with open(SAMPLE, "rb") as f:
+            content = {"cut": f.read()[:40000], "empty": b""}
+        for name, text in told.items():
+            os.makedirs(self.path(name))
+            with open(self.path(name, "h.xplane.pb"), "wb") as f:
+                f.write(content[name])
+            self.assertEqual(self.warnings(self.path(name)), [text])
+            self.assertEqual(self.warnings(self.path(name), "--semantics", "official"), [])
+            self.expect(0, "convert", "--run", name, "-o", self.path("log"), self.path(name, "h.xplane.pb"))
+            again = self.path("log", "plugins", "profile", name)
+            self.assertEqual(self.warnings(again), [text])
+            self.expect(0, "convert", "--run", name, "-o", self.path("log2"), os.path.join(again, "h.xplane.pb"))
+            self.assertEqual(self.warnings(self.path("log2", "plugins", "profile", name)), [text])
+        self.assertEqual(self.warnings(SAMPLE), [])
 
     def test_odd_host_and_run_names(self):
         name = "a.b,c d-ü"
