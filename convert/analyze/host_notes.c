@@ -38,7 +38,6 @@ static const enum tbp_ledger_key damages[] = {
 };
 
 struct tbp_str tbp_host_damage_text(const struct tbp_host *h, struct tbp_arena *a) {
-    const int n_name = (int)h->name.n;
     const char *text = NULL;
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++)
         if (h->ledger.count[damages[i]])
@@ -46,11 +45,10 @@ struct tbp_str tbp_host_damage_text(const struct tbp_host *h, struct tbp_arena *
                                     tbp_ledger_help(damages[i]));
     if (text)
         text = tbp_arena_printf(
-            a, "The file of host '%.*s' is cut or damaged (%s): these pages lack what is missing.",
-            n_name, h->name.p, text);
+            a, "A file of this run is cut or damaged (%s): these pages lack what is missing.",
+            text);
     else if (h->size_bytes == 0)
-        text = tbp_arena_printf(a, "The file of host '%.*s' is empty: was it still being written?",
-                                n_name, h->name.p);
+        text = "A file of this run is empty: was it still being written?";
     return text ? tbp_str_c(text) : TBP_STR_NONE;
 }
 

@@ -208,9 +208,9 @@ class Convert(Case):
         return [text for severity, text in rows if severity == "WARNING" and "No step marker" not in text]
 
     def test_pages_tell_that_a_file_is_cut_or_empty_also_after_converting(self):
-        told = {"cut": "The file of host 'h' is cut or damaged (values which run past the end of their message): "
+        told = {"cut": "A file of this run is cut or damaged (values which run past the end of their message): "
                        "these pages lack what is missing.",
-                "empty": "The file of host 'h' is empty: was it still being written?"}
+                "empty": "A file of this run is empty: was it still being written?"}
         with open(SAMPLE, "rb") as f:
             content = {"cut": f.read()[:40000], "empty": b""}
         for name, text in told.items():
