@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """view: what a made-up TensorBoard is given to serve, what is printed, and that nothing stays behind."""
+import http.client
 import json
 import os
 import signal
@@ -95,7 +96,7 @@ class Shows(ViewCase):
         while time.monotonic() < end:
             try:
                 self.ask(address, "/runs")
-            except OSError:
+            except (OSError, http.client.HTTPException):  # also in the middle of an answer
                 if stays or not os.listdir(self.temporary):
                     return
             time.sleep(0.05)
