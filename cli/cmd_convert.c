@@ -407,8 +407,7 @@ static void warn_host(const struct convert *c, const struct tbp_convert_host *h,
 static bool lacks_repairs(const struct tbp_convert_host *h) {
     bool is_repaired = false;
     for (int k = 0; k < TBP_LEDGER_KEYS; k++)
-        is_repaired |= h->ledger.count[k] &&
-                       strncmp(tbp_ledger_name((enum tbp_ledger_key)k), "repair_", 7) == 0;
+        is_repaired |= h->ledger.count[k] && tbp_ledger_is_repair((enum tbp_ledger_key)k);
     return is_repaired && h->has_old_xplane;
 }
 

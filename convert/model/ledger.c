@@ -50,13 +50,13 @@ bool tbp_ledger_has_loss(const struct tbp_ledger *l) {
 }
 
 /* Names of repairs begin so: that is part of the contract of their names. */
-static bool is_repair(int key) {
+bool tbp_ledger_is_repair(enum tbp_ledger_key key) {
     return strncmp(counters[key].name, "repair_", strlen("repair_")) == 0;
 }
 
 bool tbp_ledger_has_repairs_only(const struct tbp_ledger *l) {
     for (int k = 0; k < TBP_LEDGER_KEYS; k++)
-        if (l->count[k] && !is_repair(k))
+        if (l->count[k] && !tbp_ledger_is_repair((enum tbp_ledger_key)k))
             return false;
     return l->events_dropped == 0 && l->events_quarantined == 0;
 }

@@ -92,6 +92,7 @@ void tbp_ledger_add(struct tbp_ledger *into,
 bool tbp_ledger_has_loss(const struct tbp_ledger *l);
 bool tbp_ledger_is_clean(const struct tbp_ledger *l);         /* every counter is 0 */
 bool tbp_ledger_has_repairs_only(const struct tbp_ledger *l); /* or nothing at all */
+bool tbp_ledger_is_repair(enum tbp_ledger_key key);
 const char *tbp_ledger_name(enum tbp_ledger_key key);
 const char *tbp_ledger_help(enum tbp_ledger_key key);
 
