@@ -5,6 +5,7 @@
  */
 #include "capture/capture_client.h"
 
+#include "base/file.h"
 #include "capture/capture_request.h"
 #include "capture/capture_scan.h"
 #include "capture/client_request.h"
@@ -14,6 +15,7 @@
 #include "plugin_data/sink.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +26,7 @@ enum { TOOL_DATA = 6, EMPTY_TRACE = 7, XSPACE = 8, TOOL_NAME = 1, TOOL_BYTES = 2
 enum { SESSION_ERROR = 1, SESSION_EMPTY = 2 }; /* of NewProfileSessionResponse */
 #define LEAST_WAIT_NS 60000000000              /* a server is given at least so long */
 #define PAUSE_NS      300000000                /* before another attempt */
+enum { MAX_TEXT_BYTES = 400 };                 /* of a sentence inside a profile */
 
 struct trace {
     const struct tbp_capture_plan *plan;
@@ -131,20 +134,38 @@ static void set(struct tbp_capture_host *host, enum tbp_capture_result result, c
     host->text = text;
 }
 
-static void judge_xspace(struct trace *t, struct tbp_capture_host *host, const struct answer *a) {
+/* Copies, since the answer goes; the last one says how many there are besides. */
+static struct tbp_capture_texts keep_texts(struct trace *t, const struct tbp_scan_texts *texts) {
+    struct tbp_capture_texts to = {0};
+    size_t n = texts->n < TBP_SCAN_MAX_TEXTS ? (size_t)texts->n : TBP_SCAN_MAX_TEXTS;
+    to.at = TBP_NEW_N(t->arena, const char *, n + 1);
+    for (; to.n < n; to.n++) {
+        struct tbp_str text = texts->at[to.n];
+        text.n = text.n < MAX_TEXT_BYTES ? text.n : MAX_TEXT_BYTES;
+        text.n = tbp_utf8_valid_prefix(text);
+        to.at[to.n] = tbp_arena_str(t->arena, text).p;
+    }
+    if (texts->n > n)
+        to.at[to.n++] = tbp_arena_printf(t->arena, "%" PRIu64 " more like these", texts->n - n);
+    return to;
+}
+
+static void look_into(struct trace *t, struct tbp_capture_host *host, struct tbp_str xspace) {
     struct tbp_capture_scan scan;
-    tbp_capture_scan(&scan, a->xspace);
+    tbp_capture_scan(&scan, xspace);
     host->n_events = scan.n_events;
     host->n_steps = scan.n_steps;
-    if (scan.n_errors)
-        host->device_error = tbp_arena_printf(
-            t->arena, "%.*s", (int)(scan.first_error.n < 400 ? scan.first_error.n : 400),
-            scan.first_error.p);
-    if (scan.n_events == 0 && scan.n_errors) {
+    host->errors = keep_texts(t, &scan.errors);
+    host->warnings = keep_texts(t, &scan.warnings);
+}
+
+static void judge_xspace(struct trace *t, struct tbp_capture_host *host, const struct answer *a) {
+    look_into(t, host, a->xspace);
+    if (host->n_events == 0 && host->errors.n) {
         set(host, TBP_CAPTURE_REFUSED,
             tbp_arena_printf(t->arena, "reachable, but its profiler reports: %s",
-                             host->device_error));
-    } else if (scan.n_events == 0) {
+                             host->errors.at[0]));
+    } else if (host->n_events == 0) {
         set(host, TBP_CAPTURE_IDLE,
             "reachable, but nothing happened that could be recorded in this time");
     } else if (store(t, host, TBP_STR(TBP_RUNDIR_XPLANE), a->xspace)) {
@@ -160,6 +181,17 @@ static void judge_xspace(struct trace *t, struct tbp_capture_host *host, const s
     }
 }
 
+/* For what the server has written to a disk that this machine sees, too. */
+static void look_into_file(struct trace *t, struct tbp_capture_host *host) {
+    struct tbp_input in;
+    struct tbp_file_stamp stamp;
+    bool is_torn;
+    if (tbp_input_open_copy(&in, host->file, &stamp, &is_torn, NULL, NULL) != TBP_OK)
+        return;
+    look_into(t, host, (struct tbp_str){(const char *)in.data, in.size});
+    tbp_input_release(&in);
+}
+
 /* A server of the official kind may have written the file itself, on its own disk. */
 static void judge_elsewhere(struct trace *t, struct tbp_capture_host *host) {
     struct stat st;
@@ -168,6 +200,7 @@ static void judge_elsewhere(struct trace *t, struct tbp_capture_host *host) {
         host->file = path;
         host->size_bytes = (uint64_t)st.st_size;
         set(host, TBP_CAPTURE_SAVED, "saved by the server");
+        look_into_file(t, host);
         return;
     }
     set(host, TBP_CAPTURE_ELSEWHERE,

@@ -20,6 +20,12 @@ enum tbp_capture_result {
 };
 const char *tbp_capture_result_name(enum tbp_capture_result result); /* "saved", "unreachable" … */
 
+/* What the authors of a profile say about it: what it lacks, and why. */
+struct tbp_capture_texts {
+    const char **at;
+    size_t n;
+};
+
 struct tbp_capture_host {
     struct tbp_target target;
     enum tbp_capture_result result;
@@ -29,8 +35,8 @@ struct tbp_capture_host {
     uint64_t size_bytes, n_events, n_steps;
     unsigned attempts;
     bool has_clock_offset;
-    int64_t clock_offset_ns;  /* the host's clock minus ours */
-    const char *device_error; /* first error inside a saved profile; NULL: none */
+    int64_t clock_offset_ns;                   /* the host's clock minus ours */
+    struct tbp_capture_texts errors, warnings; /* inside its profile */
 };
 
 struct tbp_capture_plan {

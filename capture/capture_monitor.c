@@ -56,6 +56,31 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char
         t->n = t->n + (size_t)n < t->size ? t->n + (size_t)n : t->size - 1;
 }
 
+uint64_t tbp_capture_lost(const tbprof_counts *c) {
+    return c->dropped_cap + c->dropped_ring + c->dropped_no_chunk + c->dropped_too_long +
+           c->dropped_reentrant + c->dropped_depth + c->dropped_threads;
+}
+
+/* A sum says that something is missing, the reasons what to do about it. */
+static void put_losses(struct text *t, const tbprof_counts *c) {
+    const struct {
+        const char *why;
+        uint64_t n;
+    } losses[] = {
+        {"max_host_bytes", c->dropped_cap},        {"forgotten by the ring", c->dropped_ring},
+        {"no memory", c->dropped_no_chunk},        {"arguments too long", c->dropped_too_long},
+        {"signal handlers", c->dropped_reentrant}, {"nested too deeply", c->dropped_depth},
+        {"too many threads", c->dropped_threads},
+    };
+    size_t n_told = 0;
+    put(t, "lost: %" PRIu64, tbp_capture_lost(c));
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        if (losses[i].n)
+            put(t, "%s%s %" PRIu64, n_told++ ? ", " : ": ", losses[i].why, losses[i].n);
+    }
+    put(t, "\n");
+}
+
 static void put_steps(struct text *t, const struct tbp_monitor *m) {
     const struct tbp_capture_scan *s = m->scan;
     double seconds = (double)m->recorded_ms / 1e3;
@@ -91,9 +116,7 @@ size_t tbp_monitor_text(const struct tbp_monitor *m, char *to, size_t size) {
         const tbprof_counts *c = m->counts;
         put(&t, "recorded: %" PRIu64 " records, %" PRIu64 " bytes, %" PRIu64 " threads\n",
             c->records, c->bytes, c->threads);
-        put(&t, "lost: %" PRIu64 "\n",
-            c->dropped_cap + c->dropped_ring + c->dropped_no_chunk + c->dropped_too_long +
-                c->dropped_reentrant + c->dropped_depth + c->dropped_threads);
+        put_losses(&t, c);
     }
     return t.n;
 }

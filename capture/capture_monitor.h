@@ -26,6 +26,8 @@ struct tbp_monitor {
     bool shows_time;
 };
 /* Lines for people. Returns the size, which is less than `size`. */
+/* Records that are missing, whatever the reason. */
+uint64_t tbp_capture_lost(const tbprof_counts *counts);
 size_t tbp_monitor_text(const struct tbp_monitor *m, char *to, size_t size);
 
 #endif

@@ -93,9 +93,10 @@ static void read_plane(struct tbp_capture_scan *scan, struct tbp_wire plane) {
     }
 }
 
-static void read_message(uint64_t *n, struct tbp_str *first, const struct tbp_wire_field *f) {
-    if ((*n)++ == 0)
-        *first = tbp_wire_str(f->bytes);
+static void read_text(struct tbp_scan_texts *texts, const struct tbp_wire_field *f) {
+    if (texts->n < TBP_SCAN_MAX_TEXTS)
+        texts->at[texts->n] = tbp_wire_str(f->bytes);
+    texts->n++;
 }
 
 void tbp_capture_scan(struct tbp_capture_scan *scan, struct tbp_str xspace) {
@@ -108,8 +109,8 @@ void tbp_capture_scan(struct tbp_capture_scan *scan, struct tbp_str xspace) {
         if (f.number == TBP_XSPACE_PLANES)
             read_plane(scan, f.bytes);
         else if (f.number == TBP_XSPACE_ERRORS)
-            read_message(&scan->n_errors, &scan->first_error, &f);
+            read_text(&scan->errors, &f);
         else if (f.number == TBP_XSPACE_WARNINGS)
-            read_message(&scan->n_warnings, &scan->first_warning, &f);
+            read_text(&scan->warnings, &f);
     }
 }

@@ -9,12 +9,18 @@
 
 #include "base/str.h"
 
+enum { TBP_SCAN_MAX_TEXTS = 16 }; /* kept of each kind; there are a dozen reasons for a loss */
+
+struct tbp_scan_texts {
+    uint64_t n; /* all there are; the first ones are in `at` */
+    struct tbp_str at[TBP_SCAN_MAX_TEXTS];
+};
+
 struct tbp_capture_scan {
     uint64_t n_events; /* that last: counters and instants are no work */
     uint64_t n_steps, min_step_ps, max_step_ps, sum_step_ps; /* events with a step_num */
     uint64_t device_busy_ps;                                 /* the busiest line of a device */
-    uint64_t n_errors, n_warnings;
-    struct tbp_str first_error, first_warning;
+    struct tbp_scan_texts errors, warnings;
 };
 
 void tbp_capture_scan(struct tbp_capture_scan *scan, struct tbp_str xspace);

@@ -90,9 +90,12 @@ static void stop_python(struct tbp_capture_worker *w) {
     w->traces_python = false;
 }
 
-static void look_into(struct tbp_capture_job *job) {
+/* A profile that lost all that happened is not empty: it says so. */
+static void look_into(struct tbp_capture_worker *w, struct tbp_capture_job *job) {
+    tbprof_counts counts = {.struct_size = sizeof counts};
+    bool has_lost = w->ops->stats(&counts) == TBPROF_OK && tbp_capture_lost(&counts) > 0;
     tbp_capture_scan(&job->scan, (struct tbp_str){(const char *)job->bytes, job->size_bytes});
-    job->is_empty = job->scan.n_events == 0 && job->scan.n_errors == 0;
+    job->is_empty = job->scan.n_events == 0 && job->scan.errors.n == 0 && !has_lost;
 }
 
 /* The program may have ended our session itself, and begun another one: that is not ours to take.
@@ -107,7 +110,7 @@ static bool collect(struct tbp_capture_worker *w, struct tbp_capture_job *job) {
         fail_from_session(w, job, status);
         return false;
     }
-    look_into(job);
+    look_into(w, job);
     return true;
 }
 

@@ -38,16 +38,23 @@ static int read_workers(struct tracing *t, struct tbp_capture_plan *plan, struct
     return TBP_OK;
 }
 
-/* What went wrong, host by host; the status is that of the first one. */
+static const char *with(struct tracing *t, const char *text, const struct tbp_capture_host *h,
+                        const char *what) {
+    return tbp_arena_printf(&t->arena, "%s%s%s: %s", text, *text ? "; " : "", h->target.text, what);
+}
+
+/* What went wrong, host by host, and what their profiles lack. */
 static void tell(struct tracing *t, const struct tbp_capture_outcome *out) {
     const char *text = "";
     t->status = out->n_saved ? TBPROF_OK : TBPROF_UNAVAILABLE;
     for (size_t i = 0; i < out->n_hosts; i++) {
         const struct tbp_capture_host *h = &out->hosts[i];
-        const char *what = h->result != TBP_CAPTURE_SAVED ? h->text : h->device_error;
-        if (what)
-            text = tbp_arena_printf(&t->arena, "%s%s%s: %s", text, *text ? "; " : "",
-                                    h->target.text, what);
+        if (h->result != TBP_CAPTURE_SAVED)
+            text = with(t, text, h, h->text);
+        for (size_t k = 0; k < h->errors.n && h->result == TBP_CAPTURE_SAVED; k++)
+            text = with(t, text, h, h->errors.at[k]);
+        for (size_t k = 0; k < h->warnings.n; k++)
+            text = with(t, text, h, h->warnings.at[k]);
     }
     (void)tbp_last_error_set(t->status, "%s", text);
 }

@@ -343,8 +343,9 @@ typedef struct tbprof_client_options {
 TBPROF_API void tbprof_client_options_init(tbprof_client_options *options);
 
 /* Asks one or several servers ("a:p,b:p") for a profile of the same time, into one run of logdir.
- * OK if any of them gave one; tbprof_last_error tells of those that did not, also then, and is ""
- * if all did. options and folder (the run's, cut at folder_size) may be NULL. */
+ * OK if any of them gave one; tbprof_last_error tells of those that did not, also then, and of what
+ * the profiles of the others lack; it is "" if all is well. options and folder (the run's, cut at
+ * folder_size) may be NULL. */
 TBPROF_API tbprof_status tbprof_client_trace(const char *service_addrs, const char *logdir,
                                              uint64_t duration_ms,
                                              const tbprof_client_options *options, char *folder,

@@ -74,13 +74,15 @@ static void told(void *ctx, const struct tbp_capture_host *host, bool is_over) {
         tbp_cli_note(c->cli, "%s: %s; trying again", host->target.text, host->text);
     else if (host->result != TBP_CAPTURE_SAVED)
         tbp_cli_warn(c->cli, "%s: %s", host->target.text, host->text);
-    else if (host->device_error)
-        tbp_cli_warn(c->cli, "%s: saved, but its profiler reports: %s", host->target.text,
-                     host->device_error);
     else
         tbp_cli_note(c->cli, "%s: %s, %" PRIu64 " bytes, %" PRIu64 " events, %" PRIu64 " steps",
                      host->target.text, host->text, host->size_bytes, host->n_events,
                      host->n_steps);
+    for (size_t i = 0; i < host->errors.n && host->result == TBP_CAPTURE_SAVED; i++)
+        tbp_cli_warn(c->cli, "%s: saved, but its profiler reports: %s", host->target.text,
+                     host->errors.at[i]);
+    for (size_t i = 0; i < host->warnings.n && is_over; i++)
+        tbp_cli_warn(c->cli, "%s: its profile says: %s", host->target.text, host->warnings.at[i]);
 }
 
 static void json_text(struct tbp_json *j, const char *key, const char *text) {
@@ -89,6 +91,16 @@ static void json_text(struct tbp_json *j, const char *key, const char *text) {
         tbp_json_str(j, tbp_str_c(text), TBP_JSON_GVIZ);
     else
         tbp_json_lit(j, "null");
+}
+
+static void json_texts(struct tbp_json *j, const char *key, const struct tbp_capture_texts *texts) {
+    tbp_json_printf(j, "\"%s\":[", key);
+    for (size_t i = 0; i < texts->n; i++) {
+        if (i)
+            tbp_json_char(j, ',');
+        tbp_json_str(j, tbp_str_c(texts->at[i]), TBP_JSON_GVIZ);
+    }
+    tbp_json_lit(j, "],");
 }
 
 static void json_host(struct tbp_json *j, const struct tbp_capture_host *h) {
@@ -102,11 +114,14 @@ static void json_host(struct tbp_json *j, const struct tbp_capture_host *h) {
     json_text(j, "file", h->file);
     tbp_json_printf(j, ",\"bytes\":%" PRIu64 ",\"events\":%" PRIu64 ",\"steps\":%" PRIu64 ",",
                     h->size_bytes, h->n_events, h->n_steps);
-    json_text(j, "device_error", h->device_error);
+    json_text(j, "device_error", h->errors.n ? h->errors.at[0] : NULL);
+    tbp_json_char(j, ',');
+    json_texts(j, "errors", &h->errors);
+    json_texts(j, "warnings", &h->warnings);
     if (h->has_clock_offset)
-        tbp_json_printf(j, ",\"clock_offset_ns\":%" PRId64 "}", h->clock_offset_ns);
+        tbp_json_printf(j, "\"clock_offset_ns\":%" PRId64 "}", h->clock_offset_ns);
     else
-        tbp_json_lit(j, ",\"clock_offset_ns\":null}");
+        tbp_json_lit(j, "\"clock_offset_ns\":null}");
 }
 
 static int tell_json(struct capture *c, struct tbp_error *err) {

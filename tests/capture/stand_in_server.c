@@ -7,7 +7,7 @@
  * bytes=N   size of each profile (default 1000; 0: a profile without events)
  * start=N   status with which a session refuses to start
  * mode=client|server|auto, root=DIR, token=TEXT, bind=ADDRESS, peers=RANGES, python=1
- * error=TEXT  an error inside the profile
+ * error=TEXT, warning=TEXT  inside the profile
  * Prints the port when it serves; ends when standard input does.
  */
 #include "capture/capture_service.h"
@@ -21,7 +21,7 @@
 static struct {
     size_t bytes;
     int start;
-    const char *error;
+    const char *error, *warning;
     uint32_t generation;
     bool is_running;
 } session = {.bytes = 1000};
@@ -85,6 +85,8 @@ static tbprof_status collect(uint8_t **bytes, size_t *size_bytes) {
     tbp_wire_end(&o, mark);
     if (session.error)
         tbp_wire_put_str(&o, 2, tbp_str_c(session.error));
+    if (session.warning)
+        tbp_wire_put_str(&o, 3, tbp_str_c(session.warning));
     if (session.bytes > o.n + 16) {
         char *name = calloc(1, session.bytes);
         memset(name, 'x', session.bytes - o.n - 6);
@@ -193,6 +195,7 @@ int main(int argc, char **argv) {
     session.bytes = bytes ? strtoull(bytes, NULL, 10) : session.bytes;
     session.start = refuse ? (int)strtol(refuse, NULL, 10) : 0;
     session.error = option(argv, argc, "error");
+    session.warning = option(argv, argc, "warning");
     int status = serve(&s, &arena, argv, argc, &err);
     if (status)
         fprintf(stderr, "%s\n", tbp_error_text(&err, text, sizeof text));

@@ -13,13 +13,34 @@ import threading
 import time
 import unittest
 
-from h2_peer import DATA, HEADERS, Peer, field, frame, literal
+from h2_peer import DATA, HEADERS, PREFACE, SETTINGS, Peer, field, frame, literal
 from test_server import STAND_IN, TBPROF, Server
 
 TRAIN = os.environ.get("TRAIN_SERVER", os.path.join(os.path.dirname(STAND_IN), "train_server"))
 
 
 DURATIONS_MS = (1000, 10000, 50000)  # the longer ones where a step takes long: 4 ms, if nobody else needs the processor
+
+
+def take_request(connection):
+    """Reads until the end of a stream's DATA."""
+    got = connection.recv(65536)
+    at = len(PREFACE)
+    while True:
+        while len(got) >= at + 9 + (size := int.from_bytes(got[at:at + 3], "big")) and len(got) > at:
+            if got[at + 3] == DATA and got[at + 4] & 1:
+                return
+            at += 9 + size
+        got += connection.recv(65536)
+
+
+def answered(message=b"", status=0):
+    """Frames: this message, or a status without one."""
+    body = b"\0" + len(message).to_bytes(4, "big") + message
+    head = b"\x88" + literal(b"content-type", b"application/grpc")
+    end = literal(b"grpc-status", str(status).encode())
+    return (frame(HEADERS, 5, 1, head + end) if status else
+            frame(HEADERS, 4, 1, head) + frame(DATA, 0, 1, body) + frame(HEADERS, 5, 1, end))
 
 
 class Case(unittest.TestCase):
@@ -33,11 +54,31 @@ class Case(unittest.TestCase):
         self.addCleanup(server.stop)
         return f"127.0.0.1:{server.port}"
 
+    def by_hand(self, frames, before=lambda port: None):
+        """The address of a server of a few lines: whatever it is asked, once, it sends these frames."""
+        listener = socket.create_server(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+
+        def serve():
+            with listener, listener.accept()[0] as c:
+                c.sendall(frame(SETTINGS, 0, 0))
+                take_request(c)
+                before(port)
+                c.sendall(frame(SETTINGS, 1, 0) + frames)
+                while c.recv(65536):
+                    pass
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        self.addCleanup(thread.join)
+        return f"127.0.0.1:{port}"
+
     def capture(self, addresses, *args, code=0, env=None, duration=100):
         r = subprocess.run([TBPROF, "capture", "--service_addr", addresses, "--logdir", self.logdir, "--duration_ms",
                             str(duration), *args], capture_output=True, text=True, timeout=240,
                            env=dict(os.environ, **(env or {})))
-        self.assertEqual(r.returncode, code, r.stderr)
+        if code is not None:
+            self.assertEqual(r.returncode, code, r.stderr)
         return r
 
     def ask(self, addresses, *args, **kw):
@@ -121,6 +162,27 @@ class Moods(Case):
     def test_an_error_inside_a_profile_is_told(self):
         out = self.ask(self.serve("error=no GPU"))
         self.assertEqual((out["hosts"][0]["result"], out["hosts"][0]["device_error"]), ("saved", "no GPU"))
+        self.assertEqual(out["hosts"][0]["errors"], ["no GPU"])
+
+    def test_a_warning_inside_a_profile_is_told(self):
+        loss = "tbprof: 7 records were dropped because max_host_bytes was reached"
+        server = self.serve(f"warning={loss}")
+        r = self.capture(server, "--json")
+        self.assertEqual(json.loads(r.stdout)["hosts"][0]["warnings"], [loss])
+        self.assertIn(f"tbprof: warning: {server}: its profile says: {loss}\n", r.stderr)
+        self.assertEqual(self.ask(self.serve())["hosts"][0]["warnings"], [])
+
+    def test_a_warning_inside_a_profile_that_the_server_wrote(self):
+        """As TensorFlow's does: the answer is empty, the file is there."""
+        def write(port):
+            folder = os.path.join(self.logdir, "plugins", "profile", "r")
+            os.makedirs(folder)
+            event = field(4, field(1, 1) + field(3, 1000))
+            with open(os.path.join(folder, f"127.0.0.1_{port}.xplane.pb"), "wb") as f:
+                f.write(field(1, field(2, b"/host:CPU") + field(3, event)) + field(3, b"lost"))
+
+        host = self.ask(self.by_hand(answered(b""), write), "--session_id", "r")["hosts"][0]
+        self.assertEqual((host["text"], host["events"], host["warnings"]), ("saved by the server", 1, ["lost"]))
 
     def test_waits_for_one_that_is_busy(self):
         a = self.serve()
@@ -201,36 +263,20 @@ class Moods(Case):
     def test_an_answer_that_calls_files_by_bad_names(self):
         """Not through our server: the message by hand, from a server of a few lines."""
         answer = field(6, field(1, b"../../evil") + field(2, b"x")) + field(6, field(1, b"ok.json") + field(2, b"{}"))
-        body = b"\0" + len(answer).to_bytes(4, "big") + answer
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            s.listen()
-
-            def serve():
-                c = s.accept()[0]
-                c.sendall(frame(4, 0, 0))
-                got = b""
-                while b"trace_viewer" not in got:
-                    got += c.recv(65536)
-                c.sendall(frame(4, 1, 0) + frame(HEADERS, 4, 1, b"\x88" + literal(b"content-type", b"application/grpc"))
-                          + frame(DATA, 0, 1, body) + frame(HEADERS, 5, 1, literal(b"grpc-status", b"0")))
-                while c.recv(65536):
-                    pass
-                c.close()
-
-            thread = threading.Thread(target=serve)
-            thread.start()
-            self.ask(f"127.0.0.1:{s.getsockname()[1]}", "--session_id", "r")
-            thread.join()
+        self.ask(self.by_hand(answered(answer)), "--session_id", "r")
         self.assertEqual([f for f in self.files() if "tfevents" not in f],
                          [f"plugins/profile/r/127.0.0.1_{s_port}.ok.json" for s_port in
                           [re.search(r"127.0.0.1_(\d+)", " ".join(self.files())).group(1)]])
 
 
-class Training(Case):
+class Trainer(Case):
+    """Has a program that trains."""
+    environment = {}
+
     def setUp(self):
         super().setUp()
-        self.p = subprocess.Popen([TRAIN, "0", "4"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.p = subprocess.Popen([TRAIN, "0", "4"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                  env=dict(os.environ, **self.environment))
         self.address = f"127.0.0.1:{int(self.p.stdout.readline())}"
 
     def tearDown(self):
@@ -239,6 +285,8 @@ class Training(Case):
             self.p.wait(120)
         self.p.stdout.close()
 
+
+class Training(Trainer):
     def test_the_steps_of_a_program_that_trains(self):
         for duration in DURATIONS_MS:
             out = self.ask(self.address, duration=duration)
@@ -269,6 +317,23 @@ class Training(Case):
         self.assertEqual(self.p.wait(120), 0)
         steps = re.fullmatch(r"(\d+) steps, \d+ us\n", self.p.stdout.read())  # tests/e2e/capture.py holds the time
         self.assertGreater(int(steps.group(1)), 2)
+
+
+class Losses(Trainer):
+    """Of a program that has no room to record into: nothing of what it does is in the profile, or not all."""
+    environment = {"TBPROF_MAX_HOST_BYTES": "1", "TBPROF_RSS_PERIOD_MS": "0"}
+
+    def test_what_was_lost_is_told_with_its_reason(self):
+        r = self.capture(self.address, "--json", "--num_tracing_attempts", "1", code=None)
+        lost = r"(\d+) records were dropped because max_host_bytes was reached"
+        warnings = json.loads(r.stdout)["hosts"][0]["warnings"]
+        self.assertRegex(" ".join(warnings), lost)
+        self.assertRegex(r.stderr, "its profile says: .*" + lost)
+
+    def test_monitor_tells_reasons(self):
+        r = subprocess.run([TBPROF, "monitor", "--service_addr", self.address, "--level", "2"], capture_output=True,
+                           text=True, timeout=240)
+        self.assertRegex(r.stdout, r"lost: (\d+): max_host_bytes \1\n")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ import sys
 import threading
 import time
 import unittest
+import unittest.mock
+import warnings
 
 import recorded
 import tbprof
@@ -86,6 +88,18 @@ class Servers(recorded.Case):
         with self.assertWarnsRegex(RuntimeWarning, "127.0.0.1:1: not reachable"):
             folder = tbprof.client.trace(f"{self.serve()},127.0.0.1:1", self.logdir, 1000, num_tracing_attempts=1)
         self.assertEqual(recorded.runs(self.logdir), [folder])
+
+    def test_what_a_profile_lacks_is_told(self):
+        address = self.serve()
+        with warnings.catch_warnings(record=True) as told, \
+                unittest.mock.patch.dict(os.environ, TBPROF_MAX_HOST_BYTES="1"):
+            warnings.simplefilter("always")
+            try:
+                tbprof.client.trace(address, self.logdir, 1000, num_tracing_attempts=1)
+                text = str(told[0].message)
+            except errors.UnavailableError as e:  # not one scope had room
+                text = str(e)
+        self.assertRegex(text, r"\d+ records were dropped because max_host_bytes was reached")
 
     def test_errors(self):
         with self.assertRaisesRegex(errors.UnavailableError, "not reachable"):
