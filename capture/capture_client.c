@@ -38,7 +38,8 @@ struct trace {
 };
 
 const char *tbp_capture_result_name(enum tbp_capture_result result) {
-    static const char *const names[] = {"saved", "unreachable", "idle", "refused", "elsewhere"};
+    static const char *const names[] = {"saved",   "unreachable", "idle",
+                                        "refused", "elsewhere",   "ended"};
     return names[result];
 }
 
@@ -214,6 +215,14 @@ static void judge_elsewhere(struct trace *t, struct tbp_capture_host *host) {
 static void judge_failure(struct trace *t, struct tbp_capture_host *host,
                           const struct tbp_grpc_client_call *call) {
     bool is_away = !call->was_reached;
+    host->was_lost = host->was_lost || call->was_lost;
+    if (host->was_lost && (call->was_lost || is_away)) {
+        set(host, TBP_CAPTURE_ENDED,
+            is_away ? "the program ended while it was captured: it was there, and is not any more"
+                    : "the program ended while it was captured, or closed its server: the "
+                      "connection was closed before the answer came");
+        return;
+    }
     set(host, is_away ? TBP_CAPTURE_UNREACHABLE : TBP_CAPTURE_REFUSED,
         tbp_arena_printf(t->arena, "%s: %s%s%s",
                          is_away ? "not reachable" : "reachable, but answers",

@@ -17,6 +17,7 @@ enum tbp_capture_result {
     TBP_CAPTURE_IDLE,        /* answers, but nothing happened that could be recorded */
     TBP_CAPTURE_REFUSED,     /* answers with an error, or its profiler reports one */
     TBP_CAPTURE_ELSEWHERE,   /* says that it wrote a file, which is not to be seen here */
+    TBP_CAPTURE_ENDED,       /* went away while it was captured */
 };
 const char *tbp_capture_result_name(enum tbp_capture_result result); /* "saved", "unreachable" … */
 
@@ -34,6 +35,7 @@ struct tbp_capture_host {
     const char *file; /* NULL: none */
     uint64_t size_bytes, n_events, n_steps;
     unsigned attempts;
+    bool was_lost; /* at one of them the connection ended before the answer */
     bool has_clock_offset;
     int64_t clock_offset_ns;                   /* the host's clock minus ours */
     struct tbp_capture_texts errors, warnings; /* inside its profile */

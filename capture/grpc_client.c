@@ -207,6 +207,7 @@ static void lost(struct talk *t) {
         judge(t);
     } else if (t->call->was_reached) {
         fail(t, TBP_GRPC_UNAVAILABLE, "the connection was closed before the answer came");
+        t->call->was_lost = true;
     } else {
         fail(t, TBP_GRPC_UNAVAILABLE,
              "somebody accepted the connection, but it is no profiler server");
@@ -282,7 +283,7 @@ static void begin_attempt(struct talk *t, int64_t now) {
     call->attempts++;
     call->text[0] = '\0';
     call->body.n = 0;
-    call->was_reached = call->has_server_times = false;
+    call->was_reached = call->was_lost = call->has_server_times = false;
     call->status = TBP_GRPC_UNKNOWN;
     t->phase = PHASE_CONNECTING;
     tbp_connect_begin(&t->connect, call->target);

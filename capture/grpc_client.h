@@ -28,6 +28,7 @@ struct tbp_grpc_client_call {
     int status; /* enum tbp_grpc_status */
     char text[TBP_CLIENT_TEXT];
     bool was_reached; /* somebody who speaks HTTP/2 was there */
+    bool was_lost;    /* and went away before the answer */
     struct {
         uint8_t *at;
         size_t n, cap;

@@ -7,10 +7,12 @@
 #include "capture/capture_request.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/recover.h"
 #include "cli/token_file.h"
 #include "plugin_data/json_out.h"
 
 #include <inttypes.h>
+#include <time.h>
 #include <unistd.h>
 
 struct capture_values {
@@ -67,6 +69,13 @@ struct capture {
 };
 
 /* ---- telling ---- */
+
+static size_t count(const struct tbp_capture_outcome *out, enum tbp_capture_result result) {
+    size_t n = 0;
+    for (size_t i = 0; i < out->n_hosts; i++)
+        n += out->hosts[i].result == result;
+    return n;
+}
 
 static void told(void *ctx, const struct tbp_capture_host *host, bool is_over) {
     const struct capture *c = ctx;
@@ -145,6 +154,44 @@ static int tell_json(struct capture *c, struct tbp_error *err) {
     return tbp_json_finish(j, err);
 }
 
+/* ---- what programs left behind that ended ---- */
+
+enum {
+    LAST_BREATH_MS = 50,
+    LAST_BREATHS = 40
+}; /* a process that dies holds its spool until then */
+
+/* Programs of this machine: of others we know no spools. */
+static void find_left(struct capture *c, struct tbp_spool_paths *paths) {
+    int64_t since_ns = c->out.start_realtime_ns - (int64_t)c->plan.delay_ms * 1000000;
+    size_t n_alive;
+    for (int i = 0; i < LAST_BREATHS; i++) {
+        tbp_recover_find_captures(paths, c->cli->arena, since_ns, &n_alive);
+        if (paths->list.n || n_alive == 0)
+            return;
+        nanosleep(&(struct timespec){0, LAST_BREATH_MS * 1000000}, NULL);
+    }
+}
+
+static void tell_left(struct capture *c) {
+    struct tbp_spool_paths paths = {0};
+    if (count(&c->out, TBP_CAPTURE_ENDED) == 0)
+        return;
+    find_left(c, &paths);
+    for (size_t i = 0; i < paths.list.n; i++)
+        tbp_cli_warn(c->cli,
+                     "what a program of this machine had recorded until it ended lies in '%s': "
+                     "'tbprof recover %s --logdir %s' makes a run of it",
+                     paths.list.at[i], paths.list.at[i], c->plan.logdir);
+    if (paths.list.n == 0)
+        tbp_cli_warn(c->cli,
+                     "what programs with tbprof's server had recorded until they ended may lie in "
+                     "spools on their machines: 'tbprof recover --logdir %s' there makes runs of "
+                     "them",
+                     c->plan.logdir);
+    tbp_vec_release(&paths.list);
+}
+
 /* ---- the plan ---- */
 
 static int read_workers(struct capture *c, struct tbp_error *err) {
@@ -186,13 +233,6 @@ static int make_plan(struct capture *c, struct tbp_error *err) {
     return status ? status : tbp_token_read(c->cli, v->token_file, &p->token, err);
 }
 
-static size_t count(const struct tbp_capture_outcome *out, enum tbp_capture_result result) {
-    size_t n = 0;
-    for (size_t i = 0; i < out->n_hosts; i++)
-        n += out->hosts[i].result == result;
-    return n;
-}
-
 /* None delivered: the exit code of a target that is away is another one than that of one that is
  * there. */
 static int verdict(const struct tbp_capture_outcome *out, struct tbp_error *err) {
@@ -200,10 +240,10 @@ static int verdict(const struct tbp_capture_outcome *out, struct tbp_error *err)
         return TBP_OK;
     size_t n_away = count(out, TBP_CAPTURE_UNREACHABLE);
     return tbp_fail(err, n_away == out->n_hosts ? TBP_E_IO : TBP_E_FORMAT,
-                    "no profile was captured: of %zu server%s %zu not reachable, %zu idle, %zu "
-                    "with errors",
+                    "no profile was captured: of %zu server%s %zu not reachable, %zu ended, %zu "
+                    "idle, %zu with errors",
                     out->n_hosts, out->n_hosts == 1 ? "" : "s", n_away,
-                    count(out, TBP_CAPTURE_IDLE),
+                    count(out, TBP_CAPTURE_ENDED), count(out, TBP_CAPTURE_IDLE),
                     count(out, TBP_CAPTURE_REFUSED) + count(out, TBP_CAPTURE_ELSEWHERE));
 }
 
@@ -219,6 +259,7 @@ static int run_capture(struct tbp_cli *cli, const void *values, char **args, siz
     status = tbp_capture_trace(&c.plan, cli->arena, &c.out, err);
     if (status)
         return status;
+    tell_left(&c);
     if (c.v->common.json)
         status = tell_json(&c, err);
     else if (c.out.n_saved)

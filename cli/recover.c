@@ -140,6 +140,31 @@ static bool has_process(const struct tbp_spool_header *h, int fd) {
     return !has_locks && h->pid > 0 && (kill(h->pid, 0) == 0 || errno == EPERM);
 }
 
+static bool is_capture(const struct tbp_spool_header *h, int64_t since_realtime_ns) {
+    return h->magic == TBP_SPOOL_MAGIC && h->state == TBP_SPOOL_RECORDING && !h->logdir[0] &&
+           h->start_realtime_ns >= since_realtime_ns;
+}
+
+void tbp_recover_find_captures(struct tbp_spool_paths *paths, struct tbp_arena *arena,
+                               int64_t since_realtime_ns, size_t *n_alive) {
+    struct tbp_spool_paths all = {0};
+    *n_alive = 0;
+    tbp_recover_find_default(&all, arena);
+    for (size_t i = 0; i < all.list.n; i++) {
+        struct tbp_spool_header h;
+        int fd = open(all.list.at[i], O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0)
+            continue;
+        bool is_one = pread(fd, &h, sizeof h, 0) == sizeof h && is_capture(&h, since_realtime_ns);
+        if (is_one && (is_locked(fd) || has_process(&h, fd)))
+            ++*n_alive;
+        else if (is_one)
+            *tbp_vec_push(&paths->list) = all.list.at[i];
+        close(fd);
+    }
+    tbp_vec_release(&all.list);
+}
+
 /* Still the file of that name: another recovery may have been faster. */
 static bool is_there(const char *path, int fd) {
     struct stat named, open_one;

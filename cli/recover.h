@@ -22,6 +22,11 @@ int tbp_recover_find(struct tbp_spool_paths *paths, struct tbp_arena *arena, con
 /* The same of the places where spools are if nobody says otherwise. Never fails. */
 void tbp_recover_find_default(struct tbp_spool_paths *paths, struct tbp_arena *arena);
 
+/* Of these, those of captures on demand (which name no log directory) that began since then.
+ * *n_alive: how many more there are whose processes live. */
+void tbp_recover_find_captures(struct tbp_spool_paths *paths, struct tbp_arena *arena,
+                               int64_t since_realtime_ns, size_t *n_alive);
+
 enum tbp_recovered {
     TBP_RECOVERED,         /* a run was made of it */
     TBP_RECOVERED_ALIVE,   /* its process lives */

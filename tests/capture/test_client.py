@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tbprof capture and tbprof monitor against servers of every mood: several at a time, idle, in trouble, away, on
 sockets of the file system. Environment: STAND_IN, TRAIN_SERVER, TBPROF."""
+import glob
 import json
 import os
 import re
@@ -13,7 +14,7 @@ import threading
 import time
 import unittest
 
-from h2_peer import DATA, HEADERS, PREFACE, SETTINGS, Peer, field, frame, literal
+from h2_peer import DATA, FOREVER_MS, HEADERS, PREFACE, SETTINGS, Peer, field, frame, literal
 from test_server import STAND_IN, TBPROF, Server
 
 TRAIN = os.environ.get("TRAIN_SERVER", os.path.join(os.path.dirname(STAND_IN), "train_server"))
@@ -184,6 +185,26 @@ class Moods(Case):
         host = self.ask(self.by_hand(answered(b""), write), "--session_id", "r")["hosts"][0]
         self.assertEqual((host["text"], host["events"], host["warnings"]), ("saved by the server", 1, ["lost"]))
 
+    def test_a_server_that_goes_away_at_every_attempt(self):
+        """It cannot be told from a program that ends and is started again."""
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+
+        def serve():
+            for _ in range(3):
+                with listener.accept()[0] as c:
+                    c.sendall(frame(SETTINGS, 0, 0))
+                    take_request(c)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        r = self.capture(f"127.0.0.1:{listener.getsockname()[1]}", "--json", code=1)
+        thread.join()
+        host = json.loads(r.stdout)["hosts"][0]
+        self.assertEqual((host["result"], host["attempts"]), ("ended", 3))
+        self.assertIn("closed its server", host["text"])
+        self.assertIn("'tbprof recover --logdir", r.stderr)
+
     def test_waits_for_one_that_is_busy(self):
         a = self.serve()
         first = Peer(int(a.rsplit(":", 1)[1])).hello()
@@ -317,6 +338,36 @@ class Training(Trainer):
         self.assertEqual(self.p.wait(120), 0)
         steps = re.fullmatch(r"(\d+) steps, \d+ us\n", self.p.stdout.read())  # tests/e2e/capture.py holds the time
         self.assertGreater(int(steps.group(1)), 2)
+
+
+class Ends(Trainer):
+    def test_what_a_killed_program_had_recorded_is_named(self):
+        env = dict(os.environ, TBPROF_SPOOL_DIR=self.spools)
+        with subprocess.Popen([TBPROF, "capture", "--service_addr", self.address, "--logdir", self.logdir, "--json",
+                               "--duration_ms", str(FOREVER_MS)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, env=env) as client:
+            while not glob.glob(os.path.join(self.spools, "*", "*.tbs")):
+                self.assertIsNone(client.poll())
+                time.sleep(0.01)
+            time.sleep(0.5)  # a few steps
+            self.p.kill()
+            self.p.wait()
+            out, told = client.communicate(timeout=240)
+        self.assertEqual(client.returncode, 1)
+        host = json.loads(out)["hosts"][0]
+        self.assertEqual(host["result"], "ended")
+        self.assertIn("the program ended while it was captured", host["text"])
+        spool = glob.glob(os.path.join(self.spools, "*", "*.tbs"))[0]
+        command = re.search("'tbprof (recover .*)' makes a run of it", told).group(1).split()
+        self.assertEqual(command, ["recover", spool, "--logdir", self.logdir])
+        r = subprocess.run([TBPROF, *command], capture_output=True, text=True)
+        self.assertRegex(r.stdout, r"plugins/profile/.*: [1-9]\d* events")
+
+    def setUp(self):
+        self.spools = tempfile.mkdtemp(prefix="tbprof-spools-")
+        self.addCleanup(shutil.rmtree, self.spools, ignore_errors=True)
+        self.environment = {"TBPROF_SPOOL_DIR": self.spools}
+        super().setUp()
 
 
 class Losses(Trainer):
