@@ -52,7 +52,8 @@ int tbp_py_scope_args(tbprof_scope scope, PyObject *kwargs);
 /* ---- the parts of the module; each adds what it has, 0 or -1 with an exception ---- */
 
 int tbp_py_trace_add(PyObject *module);
-/* From now on each Scope is entered and left together with make(name); None: no longer. */
+/* From now on each Scope and record_function is entered and left together with make(name); None: no
+ * longer. */
 PyObject *tbp_py_trace_twins(PyObject *self, PyObject *make);
 extern PyMethodDef tbp_py_annotation_methods[], tbp_py_session_methods[], tbp_py_server_methods[],
     tbp_py_tracer_methods[];

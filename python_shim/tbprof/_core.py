@@ -25,7 +25,7 @@ flow_produce, flow_consume = native.flow_produce, native.flow_consume
 annotation_push, annotation_pop = native.annotation_push, native.annotation_pop
 memory_alloc, memory_free, memory_baseline = native.memory_alloc, native.memory_free, native.memory_baseline
 thread_name, warn = native.thread_name, native.warn
-Trace, StepTrace, Scope = native.Trace, native.StepTrace, native.Scope
+Trace, StepTrace, Scope, record_function = native.Trace, native.StepTrace, native.Scope, native.record_function
 
 # Sessions, as far as there is nothing to add.
 pause, resume, snapshot, collect = native.pause, native.resume, native.snapshot, native.collect

@@ -249,10 +249,16 @@ class Scope(Trace):
     __slots__ = ()
     _is_lazy = True
 
-    def __init__(self, name, *text, **arguments):
-        if len(text) > 1:
-            raise TypeError("one name and one text are all; the rest are keywords")
-        super().__init__(name, **({} if not text or text[0] is None else {"args": text[0]}), **arguments)
+
+class record_function(Scope):  # pylint: disable=invalid-name
+    """A scope as PyTorch has it."""
+
+    __slots__ = ()
+
+    def __init__(self, name, args=None):  # pylint: disable=redefined-outer-name
+        if args is not None and not isinstance(args, str):
+            raise TypeError("record_function() argument 'args' must be str or None")
+        super().__init__(name, **({} if args is None else {"args": args}))
 
 
 # ---- sessions ----

@@ -22,11 +22,13 @@ class Ops:
         self.profiler = self._module._KinetoProfile(activities=self._activities(activities), **wanted)
         self._step, self._labels = None, set()
 
+    def _activity(self, ours):
+        if isinstance(ours, dict):
+            return {self._activity(activity): what for activity, what in ours.items()}
+        return getattr(self._module.ProfilerActivity, ours.name) if hasattr(ours, "name") else ours
+
     def _activities(self, ours):
-        kinds = self._module.ProfilerActivity
-        if ours is None:
-            return None
-        return [getattr(kinds, a.name) if hasattr(a, "name") else a for a in ours]
+        return None if ours is None else [self._activity(activity) for activity in ours]
 
     def has_gpu(self):
         """Torch's profiler records the GPU, which can have one such user."""
@@ -58,6 +60,12 @@ class Ops:
         step, self._step = self._step, None
         if step is not None:
             step.__exit__(None, None, None)
+
+    def toggle(self, enable, activities):
+        self.profiler.toggle_collection_dynamic(enable, self._activities(activities))
+
+    def trace_id(self):
+        return getattr(self.profiler.profiler, "trace_id", None)
 
     def metadata(self, key, value):
         with contextlib.suppress(Exception):  # torch refuses it outside a trace

@@ -12,6 +12,7 @@ JAX computes while Python goes on: what a step's scope holds is dispatching, unl
 inside it (jax.block_until_ready).
 """
 import gzip
+import numbers
 import os
 import sys
 import threading
@@ -28,18 +29,24 @@ class ProfileOptions:
     """Options as attributes: those of tbprof.start, JAX's among them. What only its own tracers know
     (advanced_configuration, enable_hlo_proto …) is kept and not used."""
 
-    _KNOWN = ("host_tracer_level", "device_tracer_level", "python_tracer_level", "duration_ms", "start_timestamp_ns",
-              "session_id", "override_hostname", "raise_error_on_start_failure")
+    _DEFAULTS = {"host_tracer_level": 2, "device_tracer_level": 1, "python_tracer_level": 1, "duration_ms": 0,
+                 "start_timestamp_ns": 0, "session_id": "", "repository_path": "", "raise_error_on_start_failure": False,
+                 "enable_hlo_proto": True, "include_dataset_ops": True}
+    _USED = ("host_tracer_level", "device_tracer_level", "python_tracer_level", "duration_ms", "start_timestamp_ns",
+             "session_id", "override_hostname", "raise_error_on_start_failure")
 
     def __init__(self):
-        self.host_tracer_level = 2
-        self.device_tracer_level = 1
-        self.python_tracer_level = 1  # JAX's default
-        self.duration_ms = 0
-        self.start_timestamp_ns = 0
+        self.__dict__.update(self._DEFAULTS, advanced_configuration={})
+
+    def __setattr__(self, name, value):
+        kind = type(self._DEFAULTS.get(name, value))
+        if not isinstance(value, numbers.Integral if kind is int else kind):
+            raise TypeError(f"ProfileOptions.{name} must be {kind.__name__}, not {type(value).__name__}")
+        self.__dict__[name] = value
 
     def texts(self):
-        return {key: getattr(self, key) for key in self._KNOWN if hasattr(self, key)}
+        values = ((key, getattr(self, key, "")) for key in self._USED)
+        return {key: value for key, value in values if value != ""}
 
 
 class _State:
@@ -132,6 +139,8 @@ def trace(log_dir, create_perfetto_link=False, create_perfetto_trace=False, prof
 
 def annotate_function(func, name=None, **decorator_kwargs):
     """Decorator: calls of the function are scopes of its name; coroutines and generators too."""
+    if not callable(func) or not isinstance(name, (str, type(None))):
+        raise TypeError("annotate_function takes a function and its name, a str")
     return _annotate.annotate(func, name=name, **decorator_kwargs)
 
 
@@ -150,3 +159,14 @@ def start_server(port, requires_backend=True):
 def stop_server():
     """Stops it; ValueError if there is none."""
     _core.server_stop()
+
+
+_JAX_ALONE = ("device_memory_profile", "save_device_memory_profile", "register_subprocess", "ProfileData",
+              "ProfileEvent", "ProfilePlane")
+
+
+def __getattr__(name):
+    theirs = getattr(sys.modules.get("jax.profiler"), name, None) if name in _JAX_ALONE else None
+    if theirs is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return theirs

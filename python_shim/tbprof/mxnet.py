@@ -337,11 +337,17 @@ def dump_profile():
     dump(True)
 
 
+def _text(name):
+    if not isinstance(name, str):
+        raise TypeError(f"a name must be a str, not {type(name).__name__}")
+    return name
+
+
 class Domain:
     """A group of tasks, frames, counters and markers: their category."""
 
     def __init__(self, name):
-        if not name:
+        if not _text(name):
             raise _error("a domain needs a name")
         self.name = name
 
@@ -367,7 +373,7 @@ class _Duration:
     _kind = _phases = ""
 
     def __init__(self, category, name):
-        self.name, self._category, self._start_ns = name, category, None
+        self.name, self._category, self._start_ns = _text(name), category, None
 
     def start(self):
         self._start_ns = time.time_ns()
@@ -411,7 +417,7 @@ class Counter:
     """A whole number that changes."""
 
     def __init__(self, domain, name, value=None):
-        self.name, self._domain, self._value, self._lock = name, domain, 0, threading.Lock()
+        self.name, self._domain, self._value, self._lock = _text(name), domain, 0, threading.Lock()
         if value is not None:
             self.set_value(value)
 
@@ -444,7 +450,7 @@ class Marker:
     """An instant."""
 
     def __init__(self, domain, name):
-        self.name, self.domain = name, domain
+        self.name, self.domain = _text(name), domain
 
     def mark(self, scope="process"):
         """scope: global, process, thread, task or marker."""

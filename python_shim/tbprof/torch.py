@@ -24,7 +24,7 @@ import tempfile
 import warnings
 
 from tbprof import _core, _torch_ops, data, errors
-from tbprof._torch_tables import EventList
+from tbprof._torch_tables import DeviceType, EventList  # noqa: F401  pylint: disable=unused-import
 
 
 class ProfilerAction(enum.Enum):
@@ -43,6 +43,29 @@ class ProfilerActivity(enum.Enum):
     XPU = 1
     MTIA = 2
     CUDA = 3
+
+
+def _original(name):
+    """The same of torch.profiler, or None where that is not imported."""
+    return getattr(sys.modules.get("torch.profiler"), name, None)
+
+
+def __getattr__(name):
+    if name == "ExecutionTraceObserver" and _original(name):
+        return _original(name)  # what profile(execution_trace_observer=…) hands to torch
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def supported_activities():
+    """What can be recorded here: torch's answer, where it is imported."""
+    ask = _original("supported_activities")
+    return ask() if ask else {ProfilerActivity.CPU}
+
+
+def kineto_available():
+    """Whether torch's own profiler can run beside ours."""
+    ask = _original("kineto_available")
+    return bool(ask and ask())
 
 
 def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
@@ -79,15 +102,15 @@ _torch_ops.offer_annotations()
 
 # A scope with a name, and torch's optional text; also a decorator. Torch's own profiler sees it, too, while it runs
 # beside ours.
-record_function = _core.Scope
+record_function = _core.record_function
 
 
 class _Handler:
     """What tensorboard_trace_handler returns: torch calls it with the profile, tbprof asks where the run goes."""
 
-    def __init__(self, dir_name, worker_name, use_gzip, is_kineto):
+    def __init__(self, dir_name, worker_name, suffix, export, is_kineto):
         self.dir_name, self.worker_name = os.fspath(dir_name), worker_name
-        self._use_gzip, self._is_kineto = use_gzip, is_kineto
+        self._suffix, self._export, self._is_kineto = suffix, export, is_kineto
 
     def __call__(self, prof):
         if not self._is_kineto and isinstance(prof, profile):
@@ -99,16 +122,23 @@ class _Handler:
         except OSError as e:
             raise RuntimeError("Can't create directory: " + self.dir_name) from e
         worker = self.worker_name or f"{socket.gethostname()}_{os.getpid()}"
-        suffix = ".pt.trace.json.gz" if self._use_gzip else ".pt.trace.json"
-        prof.export_chrome_trace(os.path.join(self.dir_name, f"{worker}.{time.time_ns()}{suffix}"))
+        path = os.path.join(self.dir_name, f"{worker}.{time.time_ns()}{self._suffix}")
+        prof.export_chrome_trace(path, **self._export)
 
 
-def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, *, kineto=False):
+def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, use_python_export=False, *, kineto=False):
     """For on_trace_ready: each trace becomes a run in dir_name, of which worker_name is the host.
 
     kineto: instead as torch's handler does, a file <worker>.<time>.pt.trace.json[.gz].
     """
-    return _Handler(dir_name, worker_name, use_gzip, kineto)
+    suffix = ".pt.trace.json.gz" if use_gzip else ".pt.trace.json"
+    return _Handler(dir_name, worker_name, suffix, {"use_python_export": True} if use_python_export else {}, kineto)
+
+
+def _names_of(activities):
+    """Those of a list of activities, or of dictionaries from activities to what to collect of them."""
+    entries = (list(entry) if isinstance(entry, dict) else [entry] for entry in activities)
+    return {getattr(activity, "name", None) for entry in entries for activity in entry}
 
 
 class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
@@ -122,8 +152,9 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
     def __init__(self, *, activities=None, schedule=None, on_trace_ready=None, record_shapes=False,
                  profile_memory=False, with_stack=False, with_flops=False, with_modules=False,
                  experimental_config=None, execution_trace_observer=None, acc_events=False, use_cuda=None,
-                 native=None, options=None, **others):
-        if activities is not None and not list(activities):
+                 custom_trace_id_callback=None, post_processing_timeout_s=None, native=None, options=None):
+        activities = None if activities is None else list(activities)
+        if activities is not None and not _names_of(activities) & set(ProfilerActivity.__members__):
             raise AssertionError("No valid profiler activities found")
         if use_cuda is not None:
             warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
@@ -138,12 +169,15 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
         if with_stack:
             self._options.setdefault("python_tracer_level", 1)
         self._metadata, self._folder, self._is_stepping, self._events = {}, None, False, None
-        self._is_recording = self._has_failed = False
+        self._is_recording = self._was_recorded = self._has_failed = False
+        self.custom_trace_id_callback = custom_trace_id_callback
         self._told = set()
         wanted = {"record_shapes": record_shapes, "profile_memory": profile_memory, "with_stack": with_stack,
                   "with_flops": with_flops, "with_modules": with_modules, "acc_events": acc_events,
-                  "experimental_config": experimental_config, "execution_trace_observer": execution_trace_observer}
-        wanted = {key: value for key, value in {**wanted, **others}.items() if value}
+                  "experimental_config": experimental_config, "execution_trace_observer": execution_trace_observer,
+                  "custom_trace_id_callback": custom_trace_id_callback,
+                  "post_processing_timeout_s": post_processing_timeout_s}
+        wanted = {key: value for key, value in wanted.items() if value}
         self._ops = _torch_ops.make(activities, wanted) if native or (native is None and "torch" in sys.modules) else None
         self._annotations = _torch_ops.annotations() if native is not None and not native else None
 
@@ -292,8 +326,10 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
 
     def stop_trace(self, save=True):
         if not self._is_recording:
+            if self._was_recorded:
+                return  # stopped by hand inside `with`
             raise AssertionError("Profiler must be initialized before stopping trace")
-        self._is_recording = False
+        self._is_recording, self._was_recorded = False, True
         try:
             if self._annotations:
                 self._annotations.stop()
@@ -346,15 +382,17 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
         """An EventList of all calls."""
         return self._ops.profiler.events() if self._ops else self._listed("accessing events")
 
-    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, **others):
+    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
         """An EventList of averages by name; its table() is text."""
         events = self._ops.profiler if self._ops else self._listed("getting key averages")
-        return events.key_averages(group_by_input_shape, group_by_stack_n, **others)
+        later = {"group_by_overload_name": True} if group_by_overload_name else {}  # than torch's first releases
+        return events.key_averages(group_by_input_shape, group_by_stack_n, **later)
 
-    def export_chrome_trace(self, path, **others):
+    def export_chrome_trace(self, path, use_python_export=False):
         """A file in Chrome's format; .gz is packed."""
         if self._ops:
-            self._ops.profiler.export_chrome_trace(path, **others)
+            later = {"use_python_export": True} if use_python_export else {}
+            self._ops.profiler.export_chrome_trace(path, **later)
         else:
             self._listed("exporting chrome trace").export_chrome_trace(path)
 
@@ -367,3 +405,28 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
         if not self.with_stack:
             raise AssertionError("export_stacks() requires with_stack=True")
         events.export_stacks(path, metric)
+
+    # ---- what torch's own profiler alone can do ----
+
+    def export_memory_timeline(self, path, device=None):
+        """Torch's memory events as a plot or a file."""
+        if not (self.record_shapes and self.profile_memory and self.with_stack):
+            raise ValueError("record_shapes=True, profile_memory=True, with_stack=True required for memory profiling.")
+        if not self._ops:
+            raise AssertionError("export_memory_timeline() needs torch's own profiler beside (native=True)")
+        self._ops.profiler.export_memory_timeline(path, device)
+
+    def toggle_collection_dynamic(self, enable, activities):
+        """Switches activities of torch's profiler on or off; what tbprof records goes on."""
+        if self._ops:
+            self._ops.toggle(enable, activities)
+
+    def set_custom_trace_id_callback(self, callback):
+        """What names torch's next trace."""
+        self.custom_trace_id_callback = callback
+        if self._ops:
+            self._ops.profiler.custom_trace_id_callback = callback
+
+    def get_trace_id(self):
+        """The name of torch's trace, or None."""
+        return self._ops.trace_id() if self._ops else None

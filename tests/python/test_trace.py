@@ -163,7 +163,7 @@ class Annotations(recorded.Case):
                 with tbprof.Trace(name, value=value) as t:
                     t.set_metadata(again=value)
                 tbprof.StepTrace(name, step_num=1)
-                with tbprof.Scope(name, "text"):
+                with tbprof.Scope(name, text="text"), tbprof.record_function(name, "text"):
                     pass
                 _core.end(_core.begin(name))
         tbprof.stop(save=False)
@@ -216,7 +216,7 @@ class Decorators(recorded.Case):
     def test_the_name_may_be_a_keyword(self):
         from tbprof import _fallback
         tbprof.start(self.logdir)
-        with tbprof.Trace(name="by keyword", rows=3), tbprof.Scope(name="as PyTorch has it", args="text"):
+        with tbprof.Trace(name="by keyword", rows=3), tbprof.record_function(name="as PyTorch has it", args="text"):
             pass
         tbprof.stop()
         run = self.run_of()
@@ -224,10 +224,24 @@ class Decorators(recorded.Case):
         self.assertEqual(recorded.named(run, "as PyTorch has it")[0]["args"]["args"], "text")
         for module in (tbprof, _fallback):
             for args, keywords in (((), {}), ((3,), {}), ((), {"name": 3}), (("a", "b"), {})):
+                for kind in (module.Trace, module.StepTrace, module.Scope):
+                    with self.assertRaises(TypeError, msg=(kind, args, keywords)):
+                        kind(*args, **keywords)
+
+    def test_record_function_takes_what_pytorch_takes(self):
+        from tbprof import _fallback
+        for module in (tbprof, _fallback):
+            for args, keywords in ((("x",), {"foo": 1}), (("x", "y", "z"), {}), ((), {}), ((1,), {}), (("x", 1), {}),
+                                   (("x", "y"), {"args": "z"}), ((), {"nam": "x"})):
                 with self.assertRaises(TypeError, msg=(args, keywords)):
-                    module.Trace(*args, **keywords)
-            with self.assertRaises(TypeError):
-                module.Scope("a", "b", "c")
+                    module.record_function(*args, **keywords)
+        tbprof.start(self.logdir)
+        for keywords in ({}, {"args": None}, {"args": "text"}):
+            with tbprof.record_function("scope", **keywords):
+                pass
+        tbprof.stop()
+        found = [e.get("args", {}).get("args") for e in recorded.named(self.run_of(), "scope")]
+        self.assertEqual(found, [None, None, "text"])
 
     def test_a_generator_is_a_scope_each_time_it_runs(self):
         @tbprof.annotate(name="generator")
