@@ -226,8 +226,8 @@ static void json_gpu(struct tbp_json *j, const struct tbp_gpu_facts *g) {
     json_text(j, "kernel_module", g->kernel_module);
     json_text(j, "cupti", g->cupti);
     json_text(j, "cupti_release", g->cupti_release);
-    tbp_json_printf(j, ",\"cupti_version\":%u,\"subscribing\":%d,\"shared\":%s", g->cupti_version,
-                    g->subscribing, g->is_shared ? "true" : "false");
+    tbp_json_printf(j, ",\"cupti_version\":%u,\"subscribing\":%d,\"enabling\":%d,\"shared\":%s",
+                    g->cupti_version, g->subscribing, g->enabling, g->is_shared ? "true" : "false");
     tbp_json_printf(j, ",\"admin_only\":%s,\"may_administer\":%s", words[g->admin_only + 1],
                     g->may_administer ? "true" : "false");
     json_text(j, "container", g->container);

@@ -69,7 +69,7 @@ const struct tbp_doctor_check tbp_check_gpu_cupti = {
 
 static void run_permission(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
     const struct tbp_gpu_facts *g = d->gpu;
-    bool is_refused = g->subscribing == TBP_CUPTI_NO_PRIVILEGE;
+    bool is_refused = g->refusal == TBP_CUPTI_NO_PRIVILEGE;
     if (!is_refused && (g->admin_only != 1 || g->may_administer))
         return;
     struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, "/proc/driver/nvidia/params");
@@ -95,10 +95,10 @@ static void run_conflicts(struct tbp_doctor *d, const struct tbp_doctor_check *s
                                    g->injected_value);
         f->advice = "unset it for programs that tbprof records";
     }
-    if (g->subscribing > 0 && g->subscribing != TBP_CUPTI_NO_PRIVILEGE) {
+    if (g->refusal != 0 && g->refusal != TBP_CUPTI_NO_PRIVILEGE) {
         char text[800];
         struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, "CUPTI");
-        tbp_cupti_explain(g->subscribing, g->doing, text, sizeof text);
+        tbp_cupti_explain(g->refusal, g->doing, text, sizeof text);
         f->what = tbp_arena_printf(d->arena, "refuses: %s", text);
     }
 }
@@ -106,6 +106,6 @@ static void run_conflicts(struct tbp_doctor *d, const struct tbp_doctor_check *s
 const struct tbp_doctor_check tbp_check_gpu_conflict = {
     .name = "gpu-conflict",
     .scope = TBP_CHECK_GPU,
-    .help = "CUPTI takes a subscriber, no other tool is in the way",
+    .help = "CUPTI takes a subscriber and records, no other tool is in the way",
     .run = run_conflicts,
 };

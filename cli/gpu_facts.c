@@ -5,6 +5,7 @@
 #include "cli/gpu_facts.h"
 #include "capture/cuda_load.h"
 #include "capture/cupti_errors.h"
+#include "capture/cupti_records.h"
 #include "capture/cupti_subscription.h"
 
 #include <stdio.h>
@@ -99,11 +100,26 @@ static void find_injected(struct tbp_gpu_facts *g) {
     }
 }
 
+/* What a session does before its first record. */
+static void try_cupti(struct tbp_gpu_facts *g, const struct tbp_cupti *c, struct tbp_arena *arena) {
+    struct tbp_cupti_subscription s;
+    char doing[128];
+    g->refusal = g->subscribing = tbp_cupti_subscribe(&s, c, g->driver_version);
+    g->is_shared = s.is_shared;
+    tbp_cupti_subscribing(&s, doing, sizeof doing);
+    g->doing = tbp_arena_printf(arena, "%s", doing);
+    if (g->subscribing == TBP_CUPTI_OK) {
+        g->refusal = g->enabling = tbp_cupti_enable(&s, TBP_CUPTI_KERNEL);
+        g->doing = "switching on the recording of kernels";
+    }
+    if (g->enabling == TBP_CUPTI_OK)
+        tbp_cupti_disable(&s, TBP_CUPTI_KERNEL);
+    tbp_cupti_unsubscribe(&s);
+}
+
 static void gather_cupti(struct tbp_gpu_facts *g, struct tbp_arena *arena) {
     struct tbp_cupti *c = TBP_NEW(arena, struct tbp_cupti);
-    struct tbp_cupti_subscription s;
     struct tbp_error err = {0};
-    char doing[128];
     if (tbp_cupti_load(c, g->driver_version, &err) != TBP_OK) {
         g->failure = tbp_arena_printf(arena, "%s", err.message);
         return;
@@ -111,19 +127,14 @@ static void gather_cupti(struct tbp_gpu_facts *g, struct tbp_arena *arena) {
     g->cupti = c->path;
     g->cupti_version = c->version;
     g->cupti_release = tbp_cupti_release(c->version);
-    if (!g->has_driver)
-        return;
-    g->subscribing = tbp_cupti_subscribe(&s, c, g->driver_version);
-    g->is_shared = s.is_shared;
-    tbp_cupti_subscribing(&s, doing, sizeof doing);
-    g->doing = tbp_arena_printf(arena, "%s", doing);
-    tbp_cupti_unsubscribe(&s);
+    if (g->has_driver)
+        try_cupti(g, c, arena);
 }
 
 void tbp_gpu_facts_gather(struct tbp_gpu_facts *g, struct tbp_arena *arena, const char *root) {
     struct gathering x = {g, arena};
     struct tbp_cuda cuda;
-    *g = (struct tbp_gpu_facts){.admin_only = -1, .subscribing = -1};
+    *g = (struct tbp_gpu_facts){.admin_only = -1, .subscribing = -1, .enabling = -1};
     read_lines(root, "/proc/driver/nvidia/params", take_parameter, &x);
     read_lines(root, "/proc/driver/nvidia/version", take_version, &x);
     read_lines(root, "/proc/self/status", take_status, &x);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What of a GPU could be recorded here: `tbprof doctor --gpu`. The facts are gathered first, the
- * checks (doctor_gpu.c, THE TABLE is in doctor_checks.c) judge them. Loads NVIDIA's libraries and
- * subscribes to CUPTI for a moment; initializes no device.
+ * checks (doctor_gpu.c, THE TABLE is in doctor_checks.c) judge them. Loads NVIDIA's libraries,
+ * subscribes to CUPTI and switches the recording of kernels on for a moment, since some drivers
+ * refuse only that; initializes no device.
  */
 #ifndef TBP_CLI_GPU_FACTS_H
 #define TBP_CLI_GPU_FACTS_H
@@ -20,7 +21,9 @@ struct tbp_gpu_facts {
     const char *cupti_release;   /* "12.4" */
     uint32_t cupti_version;
     int subscribing;       /* CUPTI's answer to a subscriber; 0: welcome; -1: not asked */
-    const char *doing;     /* "subscribing, as 'X' has done" */
+    int enabling;          /* and to the wish for kernels */
+    int refusal;           /* which of the two is an error; 0: none */
+    const char *doing;     /* when it refused: "subscribing, as 'X' has done" */
     bool is_shared;        /* others may subscribe beside us */
     int admin_only;        /* the kernel module's restriction: 1 yes, 0 no, -1 not known */
     bool may_administer;   /* root's rights over devices: CAP_SYS_ADMIN or CAP_PERFMON */

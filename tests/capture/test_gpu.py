@@ -431,12 +431,40 @@ class Doctor(Gpu):
         self.system(admin_only="1", rights="0000004000000000")  # CAP_PERFMON: bit 38
         self.assertEqual(self.look()[0], {})
 
+    def test_rights_that_only_recording_needs(self):
+        """The driver takes a subscriber from everybody, and refuses when a kind is switched on."""
+        self.system()
+        for generation in GENERATIONS:
+            found, facts = self.look("privileges", generation)
+            self.assertEqual(set(found), {"gpu-permission"}, generation)
+            self.assertIn("this user may not profile", found["gpu-permission"])
+            self.assertIn("NVreg_RestrictProfilingToAdminUsers=0", found["gpu-permission"])
+            self.assertEqual((facts["subscribing"], facts["enabling"]), (0, 35))
+
+    def test_refusals_of_recording_that_are_no_rights(self):
+        self.system()
+        for code, words in ((39, "another tool records"), (43, "partitioned"), (77, "CUPTI error 77")):
+            with open(self.path("refused.txt"), "w", encoding="utf-8") as f:
+                f.write(f"! driver 13040\n! error ActivityEnable:10 {code}\n")
+            found, facts = self.look(FAKE_GPU_SCRIPT=self.path("refused.txt"))
+            self.assertEqual((set(found), facts["enabling"]), ({"gpu-conflict"}, code))
+            self.assertIn(words, found["gpu-conflict"])
+            self.assertIn("while switching on the recording of kernels", found["gpu-conflict"])
+
+    def test_leaves_nothing_behind(self):
+        self.system()
+        for generation in GENERATIONS:
+            self.look(generation=generation, FAKE_GPU_LOG=self.path(generation))
+            with open(self.path(generation), encoding="utf-8") as f:
+                told = dict(line.split() for line in f)
+            self.assertEqual((told["enabled"], told["subscribed"], told["strange"]), ("0", "0", "0"))
+
     def test_other_tools(self):
         self.system()
         found, facts = self.look("conflict")
         self.assertEqual(set(found), {"gpu-conflict"})
         self.assertIn("Nsight", found["gpu-conflict"])
-        self.assertEqual(facts["subscribing"], 39)
+        self.assertEqual((facts["subscribing"], facts["enabling"]), (39, -1))
         found, _ = self.look("shared", "13.0")
         self.assertIn("as 'CUPTI for Kineto' has done", found["gpu-conflict"])
         self.assertEqual(self.look("shared", "13.4")[0], {})

@@ -64,6 +64,7 @@ __attribute__((destructor)) static void tell(void) {
         return;
     fprintf(f, "version %d\nmost_lent %d\nsubscribed %d\nsystem_thread %d\nstrange %d\n",
             FAKE_VERSION, fake.most_lent, fake.is_subscribed, fake.is_system_thread, n_strange);
+    fprintf(f, "enabled %d\n", __builtin_popcountll(fake.enabled));
     fclose(f);
 }
 
