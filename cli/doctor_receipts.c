@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Checks of what belongs together in a run: receipts and the files they tell of, the plugin's
- * caches and the xplanes they were made of.
+ * Check of what belongs together in a run: receipts and the files they tell of.
  */
 #include "cli/doctor.h"
-#include "cli/plugin_caches.h"
 #include "cli/receipt.h"
-#include "plugin_data/rundir.h"
 
 static const char receipt_ending[] = ".tbprof.json";
 
@@ -112,59 +109,4 @@ const struct tbp_doctor_check tbp_check_receipt = {
     .scope = TBP_CHECK_FILES,
     .help = "files are those that the receipts of conversions tell of",
     .run = run_receipt,
-};
-
-/* The newest xplane, if it is newer than a cache made of it, or NULL. */
-static const struct tbp_doctor_file *newest_xplane(const struct tbp_doctor_folder *run,
-                                                   const struct tbp_doctor_file *cache) {
-    const struct tbp_doctor_file *newest = cache;
-    for (size_t i = 0; i < run->files.n; i++) {
-        const struct tbp_doctor_file *file = &run->files.at[i];
-        if (file->kind == TBP_FILE_XPLANE && file->mtime_s > newest->mtime_s &&
-            tbp_plugin_cache_is_of(tbp_str_c(cache->name), file->host))
-            newest = file;
-    }
-    return newest == cache ? NULL : newest;
-}
-
-/* Copied without their times, files are as old as the copy, in the order in which it was made. */
-enum { COPIED_TOGETHER_S = 60 };
-
-static void report_old_cache(struct tbp_doctor *d, const struct tbp_doctor_check *self,
-                             const struct tbp_doctor_file *cache,
-                             const struct tbp_doctor_file *xplane) {
-    int64_t older_s = xplane->mtime_s - cache->mtime_s;
-    bool is_sure = older_s > COPIED_TOGETHER_S;
-    struct tbp_finding *f =
-        tbp_doctor_report(d, self, is_sure ? TBP_PROBLEM : TBP_NOTE, cache->path);
-    f->advice = "remove it; the plugin makes it again when the page is opened";
-    if (is_sure)
-        f->what = tbp_arena_printf(d->arena,
-                                   "is a cache of the plugin, older than '%s': its page shows "
-                                   "the profile that was there before",
-                                   xplane->name);
-    else
-        f->what = tbp_arena_printf(d->arena,
-                                   "is a cache of the plugin, %d s older than '%s': its page may "
-                                   "show a profile that was there before, unless both were copied "
-                                   "without their times",
-                                   (int)older_s, xplane->name);
-}
-
-static void run_old_cache(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
-    for (size_t i = 0; i < d->tree.runs.n; i++) {
-        const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
-        for (size_t k = 0; k < run->files.n; k++) {
-            const struct tbp_doctor_file *cache = &run->files.at[k], *xplane;
-            if (cache->kind == TBP_FILE_CACHE && (xplane = newest_xplane(run, cache)))
-                report_old_cache(d, self, cache, xplane);
-        }
-    }
-}
-
-const struct tbp_doctor_check tbp_check_old_cache = {
-    .name = "old-cache",
-    .scope = TBP_CHECK_FILES,
-    .help = "caches of the plugin are not older than the xplanes they were made of",
-    .run = run_old_cache,
 };

@@ -6,18 +6,13 @@
 #include "cli/doctor.h"
 #include "plugin_data/rundir.h"
 
-#include <stdio.h>
-
 /* Files *.xplane.pb only from here on; pages as written up to here; see plugin_data/README.md */
 static const uint32_t first_with_xplane = TBP_RELEASE(2, 4, 0);
 static const uint32_t first_xplane_alone = TBP_RELEASE(2, 11, 2);
 static const uint32_t first_without_pages = TBP_RELEASE(2, 19, 1);
-static const uint32_t first_with_cache_gate = TBP_RELEASE(2, 20, 1);
 static const uint32_t first_with_workers = TBP_RELEASE(2, 20, 7);
 static const uint32_t first_with_riegeli = TBP_RELEASE(2, 23, 0);
 static const uint32_t first_without_workers = TBP_RELEASE(2, 24, 0);
-
-enum { VERSION_TEXT = 64 };
 
 static bool has_data(const struct tbp_doctor_folder *run) {
     return run->count[TBP_FILE_XPLANE] || run->count[TBP_FILE_RIEGELI] || run->count[TBP_FILE_PAGE];
@@ -313,64 +308,4 @@ const struct tbp_doctor_check tbp_check_several_hosts = {
     .scope = TBP_CHECK_FILES,
     .help = "the installed plugin shows runs of several hosts",
     .run = run_several_hosts,
-};
-
-/* First line of cache_version.txt; false if it is not there. */
-static bool read_cache_version(struct tbp_arena *arena, const struct tbp_doctor_folder *run,
-                               struct tbp_str *version) {
-    char line[VERSION_TEXT] = "";
-    FILE *f = fopen(tbp_arena_printf(arena, "%s/cache_version.txt", run->path), "rb");
-    if (!f)
-        return false;
-    size_t n = fread(line, 1, sizeof line - 1, f);
-    fclose(f);
-    for (size_t i = 0; i < n; i++) {
-        if ((unsigned char)line[i] <= ' ' || (unsigned char)line[i] > '~')
-            n = i;
-    }
-    *version = tbp_arena_str(arena, (struct tbp_str){line, n});
-    return true;
-}
-
-static const struct tbp_doctor_file *first_cache(const struct tbp_doctor_folder *run) {
-    for (size_t i = 0; i < run->files.n; i++) {
-        const struct tbp_doctor_file *file = &run->files.at[i];
-        if (file->kind == TBP_FILE_CACHE && strcmp(file->name, "cache_version.txt") != 0)
-            return file;
-    }
-    return NULL;
-}
-
-/* The plugin compares versions as texts: caches of a version that is not less are taken. Releases
- * before the comparison take whatever is there. */
-static void check_caches(struct tbp_doctor *d, const struct tbp_doctor_check *self,
-                         const struct tbp_doctor_folder *run) {
-    const struct tbp_doctor_file *cache = first_cache(run);
-    struct tbp_str mine = tbp_str_c(d->python.profile->version), theirs = TBP_STR("unknown");
-    bool is_told = read_cache_version(d->arena, run, &theirs);
-    bool has_gate = tbp_doctor_plugin_within(d, first_with_cache_gate, UINT32_MAX);
-    if (!cache || tbp_str_eq(mine, theirs) || (!is_told && !has_gate))
-        return;
-    bool is_remade = has_gate && run->is_writable && (!is_told || tbp_str_cmp(theirs, mine) < 0);
-    struct tbp_finding *f =
-        tbp_doctor_report(d, self, is_remade ? TBP_NOTE : TBP_PROBLEM, run->path);
-    f->what = tbp_arena_printf(d->arena, "has caches ('%s') of version %s: %s %s", cache->name,
-                               theirs.p, tbp_doctor_plugin_text(d),
-                               is_remade ? "makes them again when a page is opened"
-                                         : "shows them as if they were its own");
-    f->advice = "remove cache_version.txt, .cached_tools.json, *.SSTABLE and *op_stats*.pb there";
-}
-
-static void run_caches(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
-    for (size_t i = 0; i < d->tree.runs.n; i++) {
-        if (tbp_doctor_plugin_within(d, 1, UINT32_MAX))
-            check_caches(d, self, &d->tree.runs.at[i]);
-    }
-}
-
-const struct tbp_doctor_check tbp_check_caches = {
-    .name = "caches",
-    .scope = TBP_CHECK_FILES,
-    .help = "caches of the plugin are of the version installed",
-    .run = run_caches,
 };

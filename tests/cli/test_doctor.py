@@ -500,6 +500,42 @@ class Files(DoctorCase):
             f.write("2.24.2")
         self.finds("problem", "caches", python=self.python("old", tensorboard="2.19.0", xprof="2.20.0"))
 
+    def test_caches_of_several_generations(self):
+        """Each fact once: what the plugin makes again, or does not read, cannot show an old profile."""
+        xplane = self.copied()
+        folder = os.path.dirname(xplane)
+
+        def fill(version, *names):
+            for name in os.listdir(folder):
+                if not name.endswith(".xplane.pb"):
+                    os.remove(os.path.join(folder, name))
+            for name in (*names, ".cached_tools.json"):
+                open(os.path.join(folder, name), "w").close()
+            if version:
+                with open(os.path.join(folder, "cache_version.txt"), "w") as f:
+                    f.write(version)
+            for name in os.listdir(folder): # all are older than the xplane
+                os.utime(os.path.join(folder, name), (5000, 5000) if name.endswith(".xplane.pb") else (1000, 1000))
+
+        plugins = {v: self.python(v, tensorboard="2.20.0", xprof=v) for v in ("2.20.0", "2.21.6", "2.22.3", "2.24.2")}
+        old, new = "worker0.op_stats.pb", "ALL_HOSTS.op_stats_v2.pb"
+        stale, alike = ("problem", "old-cache"), ("problem", "caches")
+        again = [("note", "caches")]
+        for version, names, found in (
+                (None, (old, new, "worker0.SSTABLE"), {"2.20.0": [stale] * 2, "2.21.6": again, "2.22.3": again,
+                                                       "2.24.2": again}),
+                ("2.21.6", (old, new, "worker0.SSTABLE"), {"2.20.0": [alike, stale, stale], "2.21.6": [stale] * 2,
+                                                           "2.22.3": again, "2.24.2": again}),
+                ("2.24.2", (old, new, "worker0.SSTABLE"), {"2.21.6": [alike, stale, stale],
+                                                           "2.22.3": [alike, stale, stale], "2.24.2": [stale] * 2}),
+                ("2.9.0", (new,), {"2.20.0": [], "2.24.2": [alike, stale]}),
+                ("2.21.6", (old,), {"2.20.0": [alike, stale], "2.24.2": []}),
+                ("2.23.1", (), {"2.24.2": []})):
+            fill(version, *names)
+            for plugin, expected in found.items():
+                with self.subTest(version=version, names=names, plugin=plugin):
+                    self.assertEqual(self.look(python=plugins[plugin])[0], expected)
+
     def test_many_alike_stay_on_one_screen(self):
         for i in range(40):
             os.makedirs(os.path.join(self.log, "plugins", "profile", f"r{i:02}"))

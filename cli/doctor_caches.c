@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Checks of the plugin's caches: of which version they are, and whether they are older than the
+ * xplanes they were made of. Both ask the same first: does the installed plugin read the cache, and
+ * does it make the caches of this run again before it shows them? Then neither matters.
+ */
+#include "cli/doctor.h"
+#include "cli/plugin_caches.h"
+
+#include <stdio.h>
+
+static const uint32_t first_with_gate = TBP_RELEASE(2, 20, 1);
+
+enum { VERSION_TEXT = 64 };
+
+/* Releases [from, to) read caches of that name; of names not here, all do. */
+static const struct {
+    const char *ending;
+    uint32_t from, to;
+} readers[] = {
+    {".op_stats.pb", TBP_RELEASE(2, 19, 1), TBP_RELEASE(2, 22, 0)},
+    {".op_stats_v2.pb", TBP_RELEASE(2, 22, 0), UINT32_MAX},
+    {".flat_op_stats_v2.pb", TBP_RELEASE(2, 22, 0), UINT32_MAX},
+    {".smart_suggestion.pb", TBP_RELEASE(2, 22, 2), UINT32_MAX},
+    {"cached_tools.json", 0, 0}, /* tells of which files it was made, and is left if they differ */
+    {"cache_version.txt", 0, 0}, /* no cache, only the version of the others */
+};
+
+/* A cache which the installed plugin, or some plugin if none is known, would show. */
+static bool is_shown(const struct tbp_doctor *d, const struct tbp_doctor_file *file) {
+    if (file->kind != TBP_FILE_CACHE)
+        return false;
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+        if (tbp_str_ends(tbp_str_c(file->name), readers[i].ending))
+            return readers[i].to && (!tbp_doctor_plugin_within(d, 1, UINT32_MAX) ||
+                                     tbp_doctor_plugin_within(d, readers[i].from, readers[i].to));
+    }
+    return true;
+}
+
+static const struct tbp_doctor_file *first_shown(const struct tbp_doctor *d,
+                                                 const struct tbp_doctor_folder *run) {
+    for (size_t i = 0; i < run->files.n; i++) {
+        if (is_shown(d, &run->files.at[i]))
+            return &run->files.at[i];
+    }
+    return NULL;
+}
+
+/* First line of cache_version.txt; empty if it is not there. */
+static struct tbp_str cache_version(struct tbp_arena *arena, const struct tbp_doctor_folder *run) {
+    char line[VERSION_TEXT] = "";
+    FILE *f = fopen(tbp_arena_printf(arena, "%s/cache_version.txt", run->path), "rb");
+    if (!f)
+        return TBP_STR_NONE;
+    size_t n = fread(line, 1, sizeof line - 1, f);
+    fclose(f);
+    for (size_t i = 0; i < n; i++) {
+        if ((unsigned char)line[i] <= ' ' || (unsigned char)line[i] > '~')
+            n = i;
+    }
+    return tbp_arena_str(arena, (struct tbp_str){line, n});
+}
+
+/* The plugin compares versions as texts, and none is less than any: caches of a version that is
+ * not less than its own are taken. Releases before the comparison take whatever is there. */
+static bool is_remade(const struct tbp_doctor *d, const struct tbp_doctor_folder *run) {
+    return tbp_doctor_plugin_within(d, first_with_gate, UINT32_MAX) && run->is_writable &&
+           tbp_str_cmp(cache_version(d->arena, run), tbp_str_c(d->python.profile->version)) < 0;
+}
+
+static void check_version(struct tbp_doctor *d, const struct tbp_doctor_check *self,
+                          const struct tbp_doctor_folder *run) {
+    const struct tbp_doctor_file *cache = first_shown(d, run);
+    struct tbp_str theirs = cache_version(d->arena, run);
+    bool has_gate = tbp_doctor_plugin_within(d, first_with_gate, UINT32_MAX);
+    if (!cache || tbp_str_eq(tbp_str_c(d->python.profile->version), theirs) ||
+        (!theirs.n && !has_gate))
+        return;
+    bool is_harmless = is_remade(d, run);
+    struct tbp_finding *f =
+        tbp_doctor_report(d, self, is_harmless ? TBP_NOTE : TBP_PROBLEM, run->path);
+    f->what = tbp_arena_printf(d->arena, "has caches ('%s') of version %s: %s %s", cache->name,
+                               theirs.n ? theirs.p : "unknown", tbp_doctor_plugin_text(d),
+                               is_harmless ? "makes them again when a page is opened"
+                                           : "shows them as if they were its own");
+    f->advice = "remove cache_version.txt, .cached_tools.json, *.SSTABLE and *op_stats*.pb there";
+}
+
+static void run_caches(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    for (size_t i = 0; i < d->tree.runs.n; i++) {
+        if (tbp_doctor_plugin_within(d, 1, UINT32_MAX))
+            check_version(d, self, &d->tree.runs.at[i]);
+    }
+}
+
+const struct tbp_doctor_check tbp_check_caches = {
+    .name = "caches",
+    .scope = TBP_CHECK_FILES,
+    .help = "caches of the plugin are of the version installed",
+    .run = run_caches,
+};
+
+/* The newest xplane, if it is newer than a cache made of it, or NULL. */
+static const struct tbp_doctor_file *newest_xplane(const struct tbp_doctor_folder *run,
+                                                   const struct tbp_doctor_file *cache) {
+    const struct tbp_doctor_file *newest = cache;
+    for (size_t i = 0; i < run->files.n; i++) {
+        const struct tbp_doctor_file *file = &run->files.at[i];
+        if (file->kind == TBP_FILE_XPLANE && file->mtime_s > newest->mtime_s &&
+            tbp_plugin_cache_is_of(tbp_str_c(cache->name), file->host))
+            newest = file;
+    }
+    return newest == cache ? NULL : newest;
+}
+
+/* Copied without their times, files are as old as the copy, in the order in which it was made. */
+enum { COPIED_TOGETHER_S = 60 };
+
+static void report_old_cache(struct tbp_doctor *d, const struct tbp_doctor_check *self,
+                             const struct tbp_doctor_file *cache,
+                             const struct tbp_doctor_file *xplane) {
+    int64_t older_s = xplane->mtime_s - cache->mtime_s;
+    bool is_sure = older_s > COPIED_TOGETHER_S;
+    struct tbp_finding *f =
+        tbp_doctor_report(d, self, is_sure ? TBP_PROBLEM : TBP_NOTE, cache->path);
+    f->advice = "remove it; the plugin makes it again when the page is opened";
+    if (is_sure)
+        f->what = tbp_arena_printf(d->arena,
+                                   "is a cache of the plugin, older than '%s': its page shows "
+                                   "the profile that was there before",
+                                   xplane->name);
+    else
+        f->what = tbp_arena_printf(d->arena,
+                                   "is a cache of the plugin, %d s older than '%s': its page may "
+                                   "show a profile that was there before, unless both were copied "
+                                   "without their times",
+                                   (int)older_s, xplane->name);
+}
+
+static void check_age(struct tbp_doctor *d, const struct tbp_doctor_check *self,
+                      const struct tbp_doctor_folder *run) {
+    for (size_t i = 0; i < run->files.n; i++) {
+        const struct tbp_doctor_file *cache = &run->files.at[i], *xplane;
+        if (is_shown(d, cache) && (xplane = newest_xplane(run, cache)))
+            report_old_cache(d, self, cache, xplane);
+    }
+}
+
+static void run_old_cache(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    for (size_t i = 0; i < d->tree.runs.n; i++) {
+        if (!is_remade(d, &d->tree.runs.at[i]))
+            check_age(d, self, &d->tree.runs.at[i]);
+    }
+}
+
+const struct tbp_doctor_check tbp_check_old_cache = {
+    .name = "old-cache",
+    .scope = TBP_CHECK_FILES,
+    .help = "caches of the plugin are not older than the xplanes they were made of",
+    .run = run_old_cache,
+};
