@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +16,8 @@
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
+
+static atomic_int listened_to; /* leader of the group whose output is read; 0: none */
 
 enum { MAX_OUTPUT = 4 << 20, STOP_GRACE_MS = 5000, STOP_STEP_MS = 20 };
 
@@ -30,12 +33,15 @@ uint64_t tbp_clock_ms(void) {
 }
 
 /* Only async-signal-safe calls. */
-_Noreturn static void become(const char *const *argv, int out_fd, pid_t parent, int failure_fd) {
+_Noreturn static void become(const char *const *argv, int out_fd, bool leads_group, pid_t parent,
+                             int failure_fd) {
     sigset_t none;
     sigemptyset(&none);
     for (int sig = 1; sig < NSIG; sig++)
         signal(sig, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    if (leads_group)
+        setpgid(0, 0);
     tbp_child_end_with(parent);
     int in_fd = open("/dev/null", O_RDONLY);
     if (in_fd >= 0 && dup2(in_fd, STDIN_FILENO) >= 0 && dup2(out_fd, STDOUT_FILENO) >= 0 &&
@@ -58,7 +64,8 @@ void tbp_child_end_with(pid_t parent) {
 }
 
 /* A pipe that closes when the program is executed tells whether it is. */
-static int spawn(pid_t *pid, const char *const *argv, int out_fd, struct tbp_error *err) {
+static int spawn(pid_t *pid, const char *const *argv, int out_fd, bool leads_group,
+                 struct tbp_error *err) {
     int ends[2], failure = 0;
     pid_t parent = getpid();
     if (pipe(ends) != 0)
@@ -67,7 +74,7 @@ static int spawn(pid_t *pid, const char *const *argv, int out_fd, struct tbp_err
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     *pid = fork();
     if (*pid == 0)
-        become(argv, out_fd, parent, ends[1]);
+        become(argv, out_fd, leads_group, parent, ends[1]);
     failure = *pid < 0 ? errno : 0;
     close(ends[1]);
     while (*pid > 0 && read(ends[0], &failure, sizeof failure) < 0 && errno == EINTR)
@@ -91,37 +98,72 @@ struct output {
     size_t n, cap;
 };
 
-/* Reads until the end, the limit or the time is reached; true at the end. */
-static bool read_all(int fd, struct tbp_arena *arena, struct output *out, uint64_t end_ms) {
-    for (;;) {
-        uint64_t now_ms = tbp_clock_ms();
-        struct pollfd p = {fd, POLLIN, 0};
-        if (now_ms >= end_ms || poll(&p, 1, (int)(end_ms - now_ms)) == 0)
+/* Until it is reaped, its id and that of its group are nobody else's. */
+static bool waits_to_be_reaped(pid_t pid) {
+    siginfo_t info = {.si_pid = 0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+static bool wait_for_end(pid_t pid, uint64_t end_ms) {
+    while (!waits_to_be_reaped(pid)) {
+        if (tbp_clock_ms() >= end_ms)
             return false;
-        if (out->n == out->cap) {
-            size_t cap = out->cap ? 2 * out->cap : 4096;
-            char *at = TBP_NEW_N(arena, char, cap);
-            if (out->n)
-                memcpy(at, out->at, out->n);
-            out->at = at;
-            out->cap = cap;
-        }
+        tbp_sleep_ms(1);
+    }
+    return true;
+}
+
+static void make_room(struct output *out, struct tbp_arena *arena) {
+    if (out->n < out->cap)
+        return;
+    size_t cap = out->cap ? 2 * out->cap : 4096;
+    char *at = TBP_NEW_N(arena, char, cap);
+    if (out->n)
+        memcpy(at, out->at, out->n);
+    out->at = at;
+    out->cap = cap;
+}
+
+/* Reads until the end, the limit or the time is reached; true at the end. That is there, too, when
+ * the child has ended and all it wrote was read: what it started may hold the pipe open for ever.
+ */
+static bool read_all(int fd, pid_t pid, struct tbp_arena *arena, struct output *out,
+                     uint64_t end_ms) {
+    while (out->n <= MAX_OUTPUT && tbp_clock_ms() < end_ms) {
+        struct pollfd p = {fd, POLLIN, 0};
+        bool has_ended = waits_to_be_reaped(pid);
+        int n_ready = poll(&p, 1, has_ended ? 0 : STOP_STEP_MS);
+        if (n_ready == 0 && has_ended)
+            return true;
+        if (n_ready <= 0)
+            continue;
+        make_room(out, arena);
         ssize_t n = read(fd, out->at + out->n, out->cap - out->n);
         if (n == 0 || (n < 0 && errno != EINTR))
             return n == 0;
         out->n += n > 0 ? (size_t)n : 0;
-        if (out->n > MAX_OUTPUT)
-            return false;
     }
+    return false;
 }
 
-static int wait_for(pid_t pid, uint64_t end_ms, int *exit_code) {
-    while (!tbp_child_ended(pid, exit_code)) {
-        if (tbp_clock_ms() >= end_ms)
-            return TBP_E_LIMIT;
-        tbp_sleep_ms(1);
+/* Ends the child, if it still runs, and whatever of its group is left. */
+static int end_group(pid_t pid) {
+    int status = 0;
+    if (!waits_to_be_reaped(pid)) {
+        kill(-pid, SIGTERM);
+        wait_for_end(pid, tbp_clock_ms() + STOP_GRACE_MS);
     }
-    return TBP_OK;
+    kill(-pid, SIGKILL);
+    atomic_store(&listened_to, 0);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return exit_code_of(status);
+}
+
+void tbp_child_kill_captured(void) {
+    pid_t pid = atomic_load(&listened_to);
+    if (pid > 0)
+        kill(-pid, SIGKILL);
 }
 
 int tbp_child_capture(struct tbp_arena *arena, const char *const *argv, unsigned timeout_ms,
@@ -134,17 +176,18 @@ int tbp_child_capture(struct tbp_arena *arena, const char *const *argv, unsigned
         return tbp_fail_errno(err, TBP_E_IO, "making a pipe failed");
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-    int status = spawn(&pid, argv, ends[1], err);
+    int status = spawn(&pid, argv, ends[1], true, err);
+    atomic_store(&listened_to, status ? 0 : pid);
     close(ends[1]);
-    bool is_whole = !status && read_all(ends[0], arena, &out, end_ms);
+    bool is_whole =
+        !status && read_all(ends[0], pid, arena, &out, end_ms) && wait_for_end(pid, end_ms);
     close(ends[0]);
     if (status)
         return status;
-    if (!is_whole || wait_for(pid, end_ms, exit_code) != TBP_OK) {
-        tbp_child_stop(pid);
+    *exit_code = end_group(pid);
+    if (!is_whole)
         return tbp_fail(err, TBP_E_LIMIT, "'%s' took longer than %u s, or wrote without end",
                         argv[0], timeout_ms / 1000);
-    }
     *text = (struct tbp_str){out.n ? out.at : "", out.n};
     return TBP_OK;
 }
@@ -154,7 +197,7 @@ int tbp_child_start(pid_t *pid, const char *const *argv, const char *log_path,
     int log = open(log_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (log < 0)
         return tbp_fail_errno(err, TBP_E_IO, "making '%s' failed", log_path);
-    int status = spawn(pid, argv, log, err);
+    int status = spawn(pid, argv, log, false, err);
     close(log);
     return status;
 }
@@ -171,9 +214,8 @@ bool tbp_child_ended(pid_t pid, int *exit_code) {
 void tbp_child_stop(pid_t pid) {
     int ignored;
     kill(pid, SIGTERM);
-    if (wait_for(pid, tbp_clock_ms() + STOP_GRACE_MS, &ignored) == TBP_OK)
-        return;
-    kill(pid, SIGKILL);
+    if (!wait_for_end(pid, tbp_clock_ms() + STOP_GRACE_MS))
+        kill(pid, SIGKILL);
     while (!tbp_child_ended(pid, &ignored))
         tbp_sleep_ms(STOP_STEP_MS);
 }

@@ -15,10 +15,15 @@
 #include <sys/types.h>
 
 /* Runs argv[0] (looked for on PATH) and collects what it writes to standard output and standard
- * error. Ends it when it has not ended after timeout_ms. Fails if it cannot be started, takes too
+ * error. Ends it when it has not ended after timeout_ms, and in any case what it started and left
+ * behind: it leads a process group of its own. Fails if it cannot be started, takes too
  * long, or writes too much; its exit code is no failure. The text lies in the arena. */
 int tbp_child_capture(struct tbp_arena *arena, const char *const *argv, unsigned timeout_ms,
                       struct tbp_str *text, int *exit_code, struct tbp_error *err);
+
+/* Kills what is captured from right now, with all that it started: a group of its own gets no
+ * signal of the terminal. For signal handlers (async-signal-safe). */
+void tbp_child_kill_captured(void);
 
 /* Starts argv[0]; both its outputs go to the file log_path, which is made. */
 int tbp_child_start(pid_t *pid, const char *const *argv, const char *log_path,

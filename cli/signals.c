@@ -5,6 +5,7 @@
 #include "cli/signals.h"
 
 #include "base/guard.h"
+#include "cli/child.h"
 #include "cli/cli.h"
 #include "plugin_data/rundir.h"
 #include "plugin_data/sink.h"
@@ -22,6 +23,7 @@ static void on_stop(int sig) {
         atomic_store(&waiting_signal, sig);
         return;
     }
+    tbp_child_kill_captured();
     tbp_sink_file_remove_temporaries();
     tbp_rundir_remove_empty();
     signal(sig, SIG_DFL);

@@ -4,8 +4,10 @@
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
+import time
 import unittest
 
 import fake_python
@@ -554,6 +556,52 @@ class Installed(DoctorCase):
         broken = fake_python.write(self.path("broken"), "#!/bin/sh\necho broken for good >&2\nexit 3\n", 0o755)
         f = self.finds("problem", "python", python=broken)
         self.assertIn("exit code 3: broken for good", f["what"])
+
+    def forking_python(self, name, then):
+        """A Python that starts a program which holds its output open and ignores being asked to end."""
+        return fake_python.write(self.path(name), "#!/bin/sh\n"
+                                 "(trap '' TERM HUP; echo $$ > '%s'; while :; do sleep 1; done) &\n"
+                                 "while [ ! -s '%s' ]; do sleep 0.01; done\n%s\n"
+                                 .replace("echo $$", "sh -c 'echo $PPID'")
+                                 % (self.path(name + ".pid"), self.path(name + ".pid"), then), 0o755)
+
+    def has_ended(self, name):
+        """Gone, or dead and not yet waited for by whoever adopted it."""
+        with open(self.path(name + ".pid")) as f:
+            pid = int(f.read())
+        for _ in range(1000):
+            try:
+                with open(f"/proc/{pid}/stat") as f:
+                    state = f.read().rsplit(")", 1)[1].split()[0]
+            except OSError:
+                return True
+            if state in "ZX":
+                return True
+            time.sleep(0.01)
+        os.kill(pid, signal.SIGKILL)
+        return False
+
+    def test_what_python_leaves_behind_is_ended(self):
+        """It ends itself, answering or not, and is not waited for longer than it runs."""
+        real = self.python()
+        answers = self.forking_python("answers", f"'{real}' \"$@\"")
+        self.clean(python=answers)
+        self.assertTrue(self.has_ended("answers"))
+        f = self.finds("problem", "python", python=self.forking_python("fails", "echo no; exit 3"))
+        self.assertIn("exit code 3: no", f["what"])
+        self.assertTrue(self.has_ended("fails"))
+
+    def test_a_python_that_hangs_ends_with_doctor(self):
+        """Interrupted while it waits: a group of its own gets no Ctrl-C."""
+        python = self.forking_python("hangs", "while :; do sleep 1; done")
+        with subprocess.Popen([TBPROF, "doctor", "--offline", "--python", python, self.log],
+                              stdin=subprocess.DEVNULL) as doctor:
+            while not os.path.exists(self.path("hangs.pid")) or not os.path.getsize(self.path("hangs.pid")):
+                self.assertIsNone(doctor.poll())
+                time.sleep(0.01)
+            doctor.send_signal(signal.SIGINT)
+            self.assertEqual(doctor.wait(), -signal.SIGINT)
+        self.assertTrue(self.has_ended("hangs"))
 
     def test_no_tensorboard(self):
         f = self.finds("problem", "tensorboard", python=self.python(xprof="2.24.2"))
