@@ -229,7 +229,7 @@ static int wait_for_child(void) {
 /* True if something was recovered, or may yet be. */
 static bool recover_left(struct run *r) {
     struct tbp_spool_paths paths = {0};
-    struct tbp_recover_request request = {NULL, r->v->keep};
+    struct tbp_recover_request request = {.is_kept = r->v->keep};
     size_t n_alive = 0, n_recovered = 0;
     tbp_recover_find(&paths, r->cli->arena, r->spools, NULL);
     for (size_t i = 0; i < paths.list.n; i++) {

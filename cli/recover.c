@@ -24,8 +24,8 @@ enum { MAX_DEPTH = 3 };
 #define SPOOL_SUFFIX  ".tbs"
 #define FOLDER_PREFIX "tbprof-" /* of the folders that the runtime makes */
 
-const char *const tbp_recovered_words[] = {"recovered", "alive", "written before", "empty",
-                                           "failed"};
+const char *const tbp_recovered_words[] = {
+    "recovered", "recoverable", "alive", "another user's", "written before", "empty", "failed"};
 
 /* ---- finding ---- */
 
@@ -56,10 +56,23 @@ static bool list_folder(struct names *names, struct tbp_arena *arena, const char
 struct place {
     const char *path, *prefix;
     unsigned depth;
+    dev_t device;
+    ino_t inode;
 };
 struct places {
     TBP_VEC(struct place) list;
 };
+
+/* Unless it is there: the folder of $TBPROF_SPOOL_DIR may be one of those in /tmp. */
+static void put_place(struct places *places, const char *path, const char *prefix, unsigned depth) {
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return;
+    for (size_t i = 0; i < places->list.n; i++)
+        if (places->list.at[i].device == st.st_dev && places->list.at[i].inode == st.st_ino)
+            return;
+    *tbp_vec_push(&places->list) = (struct place){path, prefix, depth, st.st_dev, st.st_ino};
+}
 
 static bool look(struct tbp_spool_paths *paths, struct places *places, struct tbp_arena *arena,
                  const struct place *at) {
@@ -71,7 +84,7 @@ static bool look(struct tbp_spool_paths *paths, struct places *places, struct tb
         if (lstat(path, &st) != 0)
             continue;
         if (S_ISDIR(st.st_mode) && at->depth < MAX_DEPTH)
-            *tbp_vec_push(&places->list) = (struct place){path, "", at->depth + 1};
+            put_place(places, path, "", at->depth + 1);
         else if (S_ISREG(st.st_mode) && tbp_str_ends(tbp_str_c(path), SPOOL_SUFFIX))
             *tbp_vec_push(&paths->list) = path;
     }
@@ -79,41 +92,48 @@ static bool look(struct tbp_spool_paths *paths, struct places *places, struct tb
     return is_read;
 }
 
-static bool look_below(struct tbp_spool_paths *paths, struct tbp_arena *arena, struct place first) {
-    struct places places = {0};
-    bool is_read = look(paths, &places, arena, &first);
-    int code = errno;
-    for (size_t i = 0; i < places.list.n; i++) {
-        struct place at = places.list.at[i];
-        look(paths, &places, arena, &at);
+/* Looks through all places and the folders in them; false: the first could not be read. */
+static bool look_through(struct tbp_spool_paths *paths, struct places *places,
+                         struct tbp_arena *arena) {
+    bool is_read = false;
+    int code = ENOENT;
+    for (size_t i = 0; i < places->list.n; i++) {
+        struct place at = places->list.at[i];
+        bool is_read_now = look(paths, places, arena, &at);
+        if (i == 0) {
+            is_read = is_read_now;
+            code = errno;
+        }
     }
-    tbp_vec_release(&places.list);
+    tbp_vec_release(&places->list);
     errno = code;
     return is_read;
 }
 
 int tbp_recover_find(struct tbp_spool_paths *paths, struct tbp_arena *arena, const char *place,
                      struct tbp_error *err) {
+    struct places places = {0};
     struct stat st;
     if (stat(place, &st) != 0)
         return tbp_fail_errno(err, errno == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO, "cannot open '%s'",
                               place);
-    if (!S_ISDIR(st.st_mode))
+    if (!S_ISDIR(st.st_mode)) {
         *tbp_vec_push(&paths->list) = place;
-    else if (!look_below(paths, arena, (struct place){place, "", 0}))
+        return TBP_OK;
+    }
+    put_place(&places, place, "", 0);
+    if (!look_through(paths, &places, arena))
         return tbp_fail_errno(err, TBP_E_IO, "opening folder '%s' failed", place);
     return TBP_OK;
 }
 
 void tbp_recover_find_default(struct tbp_spool_paths *paths, struct tbp_arena *arena) {
-    const char *places[] = {getenv("TBPROF_SPOOL_DIR"), getenv("TMPDIR"), "/tmp"};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        bool is_known = !places[i] || !*places[i];
-        for (size_t k = 0; k < i && !is_known; k++)
-            is_known = places[k] && strcmp(places[k], places[i]) == 0;
-        if (!is_known)
-            look_below(paths, arena, (struct place){places[i], FOLDER_PREFIX, 0});
-    }
+    const char *wanted[] = {getenv("TBPROF_SPOOL_DIR"), getenv("TMPDIR"), "/tmp"};
+    struct places places = {0};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (wanted[i] && *wanted[i])
+            put_place(&places, wanted[i], FOLDER_PREFIX, 0);
+    look_through(paths, &places, arena);
 }
 
 /* ---- one spool ---- */
@@ -173,7 +193,7 @@ static bool is_there(const char *path, int fd) {
 }
 
 static void remove_spool(const struct recovery *r) {
-    if (r->request->is_kept)
+    if (r->request->is_kept || r->request->is_dry)
         return;
     const char *slash = strrchr(r->path, '/');
     unlink(r->path);
@@ -191,7 +211,7 @@ static const char *sentence(struct tbp_arena *arena, const struct tbp_spool_head
 }
 
 static int write_run(struct recovery *r, const struct tbp_spool_header *h, struct tbp_error *err) {
-    const char *logdir = r->request->logdir ? r->request->logdir : h->logdir;
+    const char *logdir = r->result->logdir;
     struct tbp_run_result got;
     struct tbp_run_request request = {
         .spool = {r->input.data, r->input.size},
@@ -201,7 +221,12 @@ static int write_run(struct recovery *r, const struct tbp_spool_header *h, struc
     };
     if (!*logdir)
         return tbp_fail(err, TBP_E_USAGE,
-                        "the spool names no log directory; say --logdir DIR to write a run there");
+                        "the spool names no log directory; say --logdir DIR to write a run there, "
+                        "or remove it");
+    if (r->request->is_dry) {
+        r->result->what = TBP_RECOVERED_LATER;
+        return TBP_OK;
+    }
     int status = tbp_run_write(&request, &got, err);
     if (status)
         return status;
@@ -228,18 +253,13 @@ static bool is_blank(const struct recovery *r) {
     return true;
 }
 
-static int recover(void *ctx, struct tbp_error *err) {
-    struct recovery *r = ctx;
-    r->fd = open(r->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (r->fd < 0)
-        return tbp_fail_errno(err, TBP_E_IO, "cannot open '%s'", r->path);
-    if (is_locked(r->fd) || !is_there(r->path, r->fd)) {
-        r->result->what = TBP_RECOVERED_ALIVE;
-        return TBP_OK;
-    }
-    int status = tbp_input_open(&r->input, r->path, err);
-    if (status)
-        return status;
+/* Opened or not. */
+static bool is_foreign(const struct recovery *r) {
+    struct stat st;
+    return (r->fd >= 0 ? fstat(r->fd, &st) : lstat(r->path, &st)) == 0 && st.st_uid != geteuid();
+}
+
+static int recover_opened(struct recovery *r, struct tbp_error *err) {
     struct tbp_spool_header h;
     if (is_blank(r)) {
         r->result->what = TBP_RECOVERED_EMPTY;
@@ -256,6 +276,10 @@ static int recover(void *ctx, struct tbp_error *err) {
         r->result->what = TBP_RECOVERED_ALIVE;
         return TBP_OK;
     }
+    r->result->pid = h.pid;
+    r->result->command = tbp_arena_printf(r->arena, "%s", h.command);
+    r->result->logdir =
+        r->request->logdir ? r->request->logdir : tbp_arena_printf(r->arena, "%s", h.logdir);
     if (h.state != TBP_SPOOL_WRITTEN && h.state != TBP_SPOOL_EMPTY)
         return write_run(r, &h, err);
     r->result->what = h.state == TBP_SPOOL_WRITTEN ? TBP_RECOVERED_WRITTEN : TBP_RECOVERED_EMPTY;
@@ -263,11 +287,28 @@ static int recover(void *ctx, struct tbp_error *err) {
     return TBP_OK;
 }
 
+static int recover(void *ctx, struct tbp_error *err) {
+    struct recovery *r = ctx;
+    r->fd = open(r->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (r->request->is_own_only && is_foreign(r)) {
+        r->result->what = TBP_RECOVERED_FOREIGN;
+        return TBP_OK;
+    }
+    if (r->fd < 0)
+        return tbp_fail_errno(err, TBP_E_IO, "cannot open '%s'", r->path);
+    if (is_locked(r->fd) || !is_there(r->path, r->fd)) {
+        r->result->what = TBP_RECOVERED_ALIVE;
+        return TBP_OK;
+    }
+    int status = tbp_input_open(&r->input, r->path, err);
+    return status ? status : recover_opened(r, err);
+}
+
 void tbp_recover_spool(struct tbp_recover_result *result, struct tbp_arena *arena, const char *path,
                        const struct tbp_recover_request *request) {
     struct recovery r = {
         .path = path, .request = request, .result = result, .arena = arena, .fd = -1};
-    *result = (struct tbp_recover_result){.run = ""};
+    *result = (struct tbp_recover_result){.run = "", .command = "", .logdir = ""};
     if (tbp_guard_run(recover, &r, &result->err) != TBP_OK)
         result->what = TBP_RECOVERED_FAILED;
     tbp_input_release(&r.input);

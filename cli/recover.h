@@ -29,7 +29,9 @@ void tbp_recover_find_captures(struct tbp_spool_paths *paths, struct tbp_arena *
 
 enum tbp_recovered {
     TBP_RECOVERED,         /* a run was made of it */
+    TBP_RECOVERED_LATER,   /* a run can be made of it: only asked for */
     TBP_RECOVERED_ALIVE,   /* its process lives */
+    TBP_RECOVERED_FOREIGN, /* another user's; left alone */
     TBP_RECOVERED_WRITTEN, /* its run had been written before; removed */
     TBP_RECOVERED_EMPTY,   /* nothing was recorded; removed */
     TBP_RECOVERED_FAILED,  /* stays as it is */
@@ -39,10 +41,15 @@ extern const char *const tbp_recovered_words[]; /* by enum tbp_recovered */
 struct tbp_recover_request {
     const char *logdir; /* NULL: what the spool says */
     bool is_kept;       /* the spool stays */
+    bool is_dry;        /* nothing is done, only said what would be */
+    bool
+        is_own_only; /* spools of other users are left alone: what they name is not ours to write */
 };
 struct tbp_recover_result {
     enum tbp_recovered what;
-    const char *run; /* folder; "" if none was made */
+    const char *run;              /* folder; "" if none was made */
+    const char *command, *logdir; /* of the process, as far as the spool was read; else "" */
+    int pid;
     uint64_t n_records, n_events, size_bytes;
     struct tbp_error err; /* of FAILED */
 };

@@ -292,6 +292,40 @@ class Survival(unittest.TestCase):
             t.join()
         self.assertEqual(len(self.profiles()), 1, results)
 
+    def search(self, *more):
+        """`tbprof recover` without a place, which looks into /tmp, too: what it says of our folder."""
+        r = subprocess.run([TBPROF, "recover", *more], capture_output=True, text=True, timeout=240,
+                           env=dict(os.environ, TBPROF_SPOOL_DIR=self.spools))
+        return [line for line in r.stdout.split("\n") if line.startswith(self.spools)], r
+
+    def test_a_dry_run_lists_and_does_nothing(self):
+        self.run_to_end("abort")
+        (line,), _ = self.search("--dry-run")
+        spool, who = re.match(r"(.*): of process \d+ \((.*)\), to " + re.escape(self.logdir) + "$", line).groups()
+        self.assertEqual((os.path.basename(spool), who.split()[0]), (self.spools_left()[0], RECORDED))
+        code, spools, _ = self.recover("--dry-run")
+        self.assertEqual((code, [(s["state"], s["logdir"]) for s in spools]), (0, [("recoverable", self.logdir)]))
+        self.assertEqual([s["logdir"] for s in self.recover("--dry-run", "--logdir", "x")[1]], ["x"])
+        self.assertEqual((self.profiles(), len(self.spools_left())), ([], 1))
+        r = subprocess.run([TBPROF, "recover", spool], capture_output=True, text=True, timeout=240)
+        self.assertRegex(r.stdout, re.escape(self.logdir) + r"/plugins/profile/.*: \d+ events of \d+ records of process "
+                         r"\d+ \(.*abort\)\n$")
+        self.only_profile()
+
+    @unittest.skipIf(os.geteuid(), "only root can give files to others")
+    def test_spools_of_other_users_are_left_alone_unless_named(self):
+        """What they say about where a run goes is not to be followed with somebody else's rights."""
+        self.run_to_end("abort")
+        for folder, _, files in os.walk(self.spools):
+            for name in files:
+                os.chown(os.path.join(folder, name), 65534, 65534)
+        lines, r = self.search("--dry-run")
+        self.assertEqual(lines, [])
+        self.assertRegex(r.stderr, "of other users left alone")
+        self.assertEqual([s["state"] for s in json.loads(self.search("--dry-run", "--json")[1].stdout)["spools"]
+                          if s["spool"].startswith(self.spools)], ["another user's"])
+        self.assertEqual([s["state"] for s in self.recover()[1]], ["recovered"])
+
     def run_command(self, *args, **more):
         return subprocess.run([TBPROF, "run", "-o", self.logdir, *args], capture_output=True, text=True, timeout=240,
                               env=dict(os.environ, TBPROF_SPOOL_DIR=self.spools), **more)
