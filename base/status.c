@@ -10,6 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Where less than the `n` bytes of a text fit: it says that it was cut, with the quote closed in
+ * which that happened. */
+static void mark_cut(char *text, size_t size, int n) {
+    static const char mark[] = "…'";
+    size_t end = size - sizeof mark;
+    bool is_quoted = false;
+    if (n < 0 || (size_t)n < size)
+        return;
+    while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80) /* not inside a character */
+        end--;
+    for (size_t i = 0; i < end; i++)
+        is_quoted ^= text[i] == '\'';
+    memcpy(text + end, mark, sizeof mark);
+    if (!is_quoted)
+        text[end + sizeof mark - 2] = 0;
+}
+
 static int fill(struct tbp_error *err, int code, const char *fmt, va_list args) {
     if (!err)
         return code;
@@ -17,7 +34,8 @@ static int fill(struct tbp_error *err, int code, const char *fmt, va_list args) 
     err->offset = TBP_NO_OFFSET;
     err->input[0] = 0;
     err->n_causes = 0;
-    vsnprintf(err->message, sizeof err->message, fmt, args);
+    int n = vsnprintf(err->message, sizeof err->message, fmt, args);
+    mark_cut(err->message, sizeof err->message, n);
     return code;
 }
 
@@ -52,7 +70,9 @@ int tbp_fail_errno(struct tbp_error *err, int code, const char *fmt, ...) {
         return code;
     char text[96];
     const char *why = strerror_r(saved, text, sizeof text);
-    size_t n = strlen(err->message);
+    size_t n = strlen(err->message), room = sizeof err->message - strlen(why) - 2;
+    mark_cut(err->message, room, (int)n); /* the reason matters more than a long name */
+    n = strlen(err->message);
     snprintf(err->message + n, sizeof err->message - n, ": %s", why);
     return code;
 }
@@ -63,7 +83,8 @@ int tbp_cause(struct tbp_error *err, const char *fmt, ...) {
     if (err->n_causes < TBP_ERROR_CAUSES) {
         va_list args;
         va_start(args, fmt);
-        vsnprintf(err->causes[err->n_causes++], TBP_ERROR_CAUSE_TEXT, fmt, args);
+        char *cause = err->causes[err->n_causes++];
+        mark_cut(cause, TBP_ERROR_CAUSE_TEXT, vsnprintf(cause, TBP_ERROR_CAUSE_TEXT, fmt, args));
         va_end(args);
     }
     return err->code;

@@ -36,7 +36,7 @@ enum tbp_code {
     TBP_E_INTERNAL = -90,
 };
 
-enum { TBP_ERROR_TEXT = 480, TBP_ERROR_CAUSES = 8, TBP_ERROR_CAUSE_TEXT = 96 };
+enum { TBP_ERROR_TEXT = 480, TBP_ERROR_CAUSES = 8, TBP_ERROR_CAUSE_TEXT = 256 };
 #define TBP_NO_OFFSET UINT64_MAX
 
 struct tbp_error {

@@ -65,6 +65,8 @@ static int store_file(struct trace *t, const char *path, struct tbp_str bytes,
     if (!status)
         status = tbp_sink_finish(tbp_sink_file_base(file), err);
     tbp_sink_file_free(file);
+    if (status)
+        rmdir(t->out->folder); /* if it is empty: it would show as a run */
     return status;
 }
 
@@ -78,7 +80,7 @@ static bool store(struct trace *t, struct tbp_capture_host *host, struct tbp_str
                                                  tbp_arena_str(t->arena, suffix).p, bytes, &err)
                                 : store_file(t, path, bytes, &err);
     if (status) {
-        char text[512];
+        char text[2 * TBP_ERROR_TEXT];
         host->text = tbp_arena_printf(t->arena, "%s", tbp_error_text(&err, text, sizeof text));
         return false;
     }

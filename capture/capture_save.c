@@ -173,10 +173,14 @@ int tbp_capture_save(const struct tbp_save_target *t, const void *bytes, size_t 
         *c = *c == ':' ? '_' : *c;
     int fd = find_allowed(t, &rest);
     fd = fd < 0 ? fd : walk(fd, rest, true);
-    fd = fd < 0 ? fd : step_into(fd, tbp_str_c(t->run), true);
-    if (fd < 0)
-        return tbp_fail_errno(err, TBP_E_IO, "opening the run folder '%s' failed", t->run);
-    status = write_in(fd, name, bytes, size_bytes, err);
-    close(fd);
+    int run = fd < 0 ? fd : step_into(fcntl(fd, F_DUPFD_CLOEXEC, 0), tbp_str_c(t->run), true);
+    status = run < 0 ? tbp_fail_errno(err, TBP_E_IO, "opening the run folder '%s' failed", t->run)
+                     : write_in(run, name, bytes, size_bytes, err);
+    if (status && fd >= 0)
+        unlinkat(fd, t->run, AT_REMOVEDIR); /* if it is empty: it would show as a run */
+    if (run >= 0)
+        close(run);
+    if (fd >= 0)
+        close(fd);
     return status;
 }

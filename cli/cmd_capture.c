@@ -10,6 +10,7 @@
 #include "cli/recover.h"
 #include "cli/token_file.h"
 #include "plugin_data/json_out.h"
+#include "plugin_data/rundir.h"
 
 #include <inttypes.h>
 #include <time.h>
@@ -259,6 +260,8 @@ static int run_capture(struct tbp_cli *cli, const void *values, char **args, siz
     status = tbp_capture_trace(&c.plan, cli->arena, &c.out, err);
     if (status)
         return status;
+    if (c.out.n_saved == 0)
+        tbp_rundir_remove_empty(); /* what a save that failed had made */
     tell_left(&c);
     if (c.v->common.json)
         status = tell_json(&c, err);

@@ -49,8 +49,8 @@ bool tbp_rundir_split_path(struct tbp_str path, struct tbp_str *logdir, struct t
 
 /* Makes the folder and all above it. */
 int tbp_rundir_make(const char *path, struct tbp_error *err);
-/* Removes of the folders that this process made last those that are empty; for signal handlers
- * (async-signal-safe). */
+/* Removes of the folders that this process made last those that are empty (async-signal-safe); only
+ * for programs that write one run. */
 void tbp_rundir_remove_empty(void);
 
 #endif

@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import re
+import resource
 import shutil
 import socket
 import subprocess
@@ -74,10 +75,10 @@ class Case(unittest.TestCase):
         self.addCleanup(thread.join)
         return f"127.0.0.1:{port}"
 
-    def capture(self, addresses, *args, code=0, env=None, duration=100):
+    def capture(self, addresses, *args, code=0, env=None, duration=100, **how):
         r = subprocess.run([TBPROF, "capture", "--service_addr", addresses, "--logdir", self.logdir, "--duration_ms",
                             str(duration), *args], capture_output=True, text=True, timeout=240,
-                           env=dict(os.environ, **(env or {})))
+                           env=dict(os.environ, **(env or {})), **how)
         if code is not None:
             self.assertEqual(r.returncode, code, r.stderr)
         return r
@@ -152,6 +153,16 @@ class Moods(Case):
             self.assertIn(text, host["text"])
             self.assertIn(more, host["text"])
         self.assertEqual(self.files(), [], "nothing is left of failures")
+
+    def test_a_failed_save_leaves_nothing_and_says_why(self):
+        self.logdir = os.path.join(self.tmp, "long" * 30, "logs")
+        os.makedirs(os.path.dirname(self.logdir))
+        server = self.serve(f"bytes={1 << 20}")
+        r = self.capture(server, "--json", code=1,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16)))
+        text = json.loads(r.stdout)["hosts"][0]["text"]
+        self.assertRegex(text, "File too large .while writing '" + re.escape(self.logdir) + "/plugins/profile/[^']*'")
+        self.assertFalse(os.path.exists(self.logdir))
 
     def test_one_of_several_is_enough(self):
         good, idle = self.serve(), self.serve("bytes=0")

@@ -14,6 +14,7 @@
 #include "cli/signals.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,6 +248,33 @@ Test(status, text_has_input_offset_and_causes) {
     cr_assert_str_eq(tbp_error_text(&err, text, sizeof text),
                      "a.pb: varint cut at byte 17 (while reading plane 3)");
     cr_assert_str_eq(tbp_error_text(&err, text, 8), "a.pb: v", "cut, never past the buffer");
+}
+
+/* Long names: the reason stays, what was cut is marked, and quotes are closed. */
+Test(status, long_texts_are_cut_where_it_shows) {
+    struct tbp_error err = {0};
+    char name[1000], want[1000];
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    errno = ENOENT;
+    tbp_fail_errno(&err, TBP_E_IO, "opening '%s' failed", name);
+    const char *why = "…': No such file or directory"; /* fills the text to its last byte but one */
+    size_t n = TBP_ERROR_TEXT - 1 - strlen(why);
+    cr_assert_str_eq(err.message + n, why);
+    cr_assert_eq(memcmp(err.message, "opening 'xxx", 12), 0);
+    tbp_fail(&err, TBP_E_IO, "%s", name);
+    cr_assert_str_eq(err.message + strlen(err.message) - 4, "x…");
+    tbp_cause(&err, "while writing '%s'", name);
+    cr_assert_str_eq(err.causes[0] + TBP_ERROR_CAUSE_TEXT - 6, "x…'");
+    for (size_t i = 0; i < 3; i++) { /* a character of three bytes at each place of the cut */
+        snprintf(want, sizeof want, "%.*s", (int)i, name);
+        for (size_t k = i; k + 3 < sizeof want; k += 3)
+            memcpy(want + k, "€", 4);
+        tbp_fail(&err, TBP_E_IO, "%s", want);
+        struct tbp_str text = tbp_str_c(err.message);
+        cr_assert_eq(tbp_utf8_valid_prefix(text), text.n);
+        cr_assert(tbp_str_ends(text, "€…"));
+    }
 }
 
 Test(input, cut_gzip_keeps_what_it_has) {

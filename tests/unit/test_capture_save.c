@@ -6,8 +6,10 @@
 #include "capture/capture_save.h"
 
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,6 +52,18 @@ Test(capture_save, writes_below_the_allowed_folder) {
     cr_assert_eq(stat(join(profile, "run/host_6009.xplane.pb"), &st), 0);
     cr_assert_eq(st.st_size, 7);
     cr_assert_eq(save(join(root, "plugins/profile/"), "run", "host:6009"), TBP_OK, "again");
+}
+
+Test(capture_save, a_failure_leaves_no_empty_run) {
+    struct rlimit less = {3, 3};
+    struct tbp_error err = {0};
+    const char *profile = join(root, "plugins/profile");
+    struct tbp_save_target t = {root, profile, "run", "h"};
+    signal(SIGXFSZ, SIG_IGN);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &less), 0);
+    cr_assert_eq(tbp_capture_save(&t, "profile", 7, &err), TBP_E_IO);
+    cr_assert_str_eq(err.message, "writing 'h.xplane.pb' failed: File too large");
+    cr_assert(is_empty(profile));
 }
 
 Test(capture_save, refuses_other_places) {
