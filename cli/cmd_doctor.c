@@ -23,7 +23,9 @@ struct doctor_values {
 #define AT(member) offsetof(struct doctor_values, member)
 static const struct tbp_opt doctor_options[] = {
     {"fix", 0, TBP_OPT_FLAG, AT(fix), NULL,
-     "repair what is safe: write the marker event file, copy xplane files into a run folder", NULL},
+     "repair what is safe: write the marker event file, link xplane files into a run folder "
+     "(a second name of the file, else a symbolic link, else a copy)",
+     NULL},
     {"python", 0, TBP_OPT_TEXT, AT(python), "PROGRAM",
      "the Python that runs TensorBoard; default: that of the 'tensorboard' on PATH, else python3",
      NULL},

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -145,7 +146,7 @@ static void run_layout(struct tbp_doctor *d, const struct tbp_doctor_check *self
                                    "holds '%s'%s where no plugin looks: runs are the folders "
                                    "LOGDIR/plugins/profile/RUN",
                                    s->files.at[0].name, s->files.n > 1 ? " and others" : "");
-        f->advice = "tbprof doctor --fix copies the files into such a folder";
+        f->advice = "tbprof doctor --fix links the files into such a folder";
         f->subject = s;
     }
 }
@@ -191,7 +192,6 @@ static int write_marker(const char *logdir, int64_t time_s, struct tbp_error *er
     return tbp_marker_write(logdir, host, time_s, err);
 }
 
-/* No link: who records into the same file again would change the run. */
 static int copy_file(const char *from, const char *to, struct tbp_error *err) {
     struct tbp_sink_file *f;
     int status = tbp_sink_file_new(&f, to, err);
@@ -200,6 +200,18 @@ static int copy_file(const char *from, const char *to, struct tbp_error *err) {
     status = tbp_sink_file_copy(f, from, err);
     tbp_sink_file_free(f);
     return status;
+}
+
+/* The file itself under a second name, which stays when the first is removed; on another file
+ * system, or where that is not allowed, a link to it; a copy where there are no links. What is
+ * linked to is the file, so that no way to it has to stay. */
+static int bring_file(const char *from, const char *to, struct tbp_error *err) {
+    char real[PATH_MAX];
+    if (!realpath(from, real))
+        return tbp_fail_errno(err, TBP_E_IO, "opening '%s' failed", from);
+    if (link(real, to) == 0 || symlink(real, to) == 0)
+        return TBP_OK;
+    return copy_file(real, to, err);
 }
 
 static int fix_layout(struct tbp_doctor *d, const struct tbp_finding *f, const char **did,
@@ -214,20 +226,20 @@ static int fix_layout(struct tbp_doctor *d, const struct tbp_finding *f, const c
     for (size_t i = 0; i < s->files.n && !status; i++) {
         const struct tbp_doctor_file *file = &s->files.at[i];
         const char *to = tbp_rundir_file(d->arena, folder, file->host, TBP_RUNDIR_XPLANE);
-        status = copy_file(file->path, to, err);
+        status = bring_file(file->path, to, err);
     }
     if (status) {
         rmdir(folder); /* if nothing is in it */
         return status;
     }
-    *did = tbp_arena_printf(d->arena, "copied into '%s'", folder);
+    *did = tbp_arena_printf(d->arena, "linked into '%s'", folder);
     return write_marker(logdir, s->files.at[0].mtime_s, err);
 }
 
 const struct tbp_doctor_check tbp_check_layout = {
     .name = "layout",
     .scope = TBP_CHECK_FILES,
-    .help = "xplane files lie in LOGDIR/plugins/profile/RUN (--fix copies them there)",
+    .help = "xplane files lie in LOGDIR/plugins/profile/RUN (--fix links them there)",
     .run = run_layout,
     .fix = fix_layout,
 };

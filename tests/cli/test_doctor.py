@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -248,10 +249,40 @@ class Folders(DoctorCase):
         self.clean(self.path("flat"))
         after = sums(self.path("flat"))
         self.assertEqual({p: after[p] for p in before}, before)
-        copied, = [p for p in after if p.startswith("plugins/profile/") and p.endswith("/worker0.xplane.pb")]
-        self.assertEqual(after[copied], before["worker0.xplane.pb"])
-        self.assertEqual(os.stat(self.path("flat", copied)).st_nlink, 1)
+        linked, = [p for p in after if p.startswith("plugins/profile/") and p.endswith("/worker0.xplane.pb")]
+        self.assertTrue(os.path.samefile(self.path("flat", linked), self.path("flat", "worker0.xplane.pb")))
         self.assertEqual(len([p for p in after if p.endswith(".profile-empty")]), 1)
+        os.remove(self.path("flat", "worker0.xplane.pb"))
+        self.assertEqual(sums(self.path("flat"))[linked], before["worker0.xplane.pb"])
+
+    def test_flat_folder_of_links(self):
+        """The run gets the file, not a second link to the first, which may go."""
+        shutil.copy(SAMPLE, self.path("data"))
+        os.makedirs(self.log)
+        os.symlink("../data", os.path.join(self.log, "w.xplane.pb"))
+        self.look(None, "--offline", "--fix")
+        self.clean()
+        os.remove(os.path.join(self.log, "w.xplane.pb"))
+        run, = os.listdir(os.path.join(self.log, "plugins", "profile"))
+        self.assertTrue(os.path.samefile(os.path.join(self.log, "plugins", "profile", run, "w.xplane.pb"), self.path("data")))
+
+    def test_flat_folder_on_another_file_system(self):
+        try:
+            far = tempfile.TemporaryDirectory(dir="/dev/shm")
+        except OSError:
+            self.skipTest("no /dev/shm to write to")
+        self.addCleanup(far.cleanup)
+        os.makedirs(self.log)
+        if os.stat(far.name).st_dev == os.stat(self.log).st_dev:
+            self.skipTest("no second file system")
+        shutil.copy(SAMPLE, far.name)
+        before = sums(far.name)
+        os.symlink(far.name, os.path.join(self.log, "far"))
+        self.look(None, "--offline", "--fix")
+        self.clean()
+        self.assertEqual(sums(far.name), before)
+        linked = os.path.join(self.log, "plugins", "profile", "far", "worker0.xplane.pb")
+        self.assertEqual(os.readlink(linked), os.path.join(far.name, "worker0.xplane.pb"))
 
     def test_not_listed(self):
         """Behind a link to a folder above plugins, and below a log directory whose name is a pattern."""
