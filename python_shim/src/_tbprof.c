@@ -13,7 +13,7 @@ static int add_parts(PyObject *module) {
         if (PyModule_AddFunctions(module, parts[i]))
             return -1;
     }
-    if (tbp_py_trace_add(module))
+    if (tbp_py_trace_add(module) || tbp_py_tracer_add(module))
         return -1;
     tbp_py_server_init();
     return PyModule_AddStringConstant(module, "version", tbprof_version());

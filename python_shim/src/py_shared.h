@@ -19,6 +19,12 @@
 #ifndef METH_FASTCALL /* in Python since 3.7, in the stable interface since 3.10 */
 #define METH_FASTCALL 0x0080
 #endif
+#ifndef Py_TPFLAGS_HAVE_VECTORCALL /* in Python since 3.8, in the stable interface since 3.12 */
+#define Py_TPFLAGS_HAVE_VECTORCALL (1UL << 11)
+PyAPI_FUNC(PyObject *) PyVectorcall_Call(PyObject *callable, PyObject *args, PyObject *names);
+#endif
+typedef PyObject *tbp_py_vectorcall(PyObject *self, PyObject *const *args, size_t flag_and_n,
+                                    PyObject *names);
 #if Py_LIMITED_API + 0 < 0x030a0000
 PyAPI_FUNC(const char *) PyUnicode_AsUTF8AndSize(PyObject *text, Py_ssize_t *size);
 #endif
@@ -52,6 +58,7 @@ int tbp_py_scope_args(tbprof_scope scope, PyObject *kwargs);
 /* ---- the parts of the module; each adds what it has, 0 or -1 with an exception ---- */
 
 int tbp_py_trace_add(PyObject *module);
+int tbp_py_tracer_add(PyObject *module);
 /* From now on each Scope and record_function is entered and left together with make(name); None: no
  * longer. */
 PyObject *tbp_py_trace_twins(PyObject *self, PyObject *make);

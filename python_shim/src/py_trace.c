@@ -19,20 +19,14 @@
 #include <string.h>
 #include <structmember.h>
 
-#ifndef Py_TPFLAGS_HAVE_VECTORCALL /* in Python since 3.8, in the stable interface since 3.12 */
-#define Py_TPFLAGS_HAVE_VECTORCALL (1UL << 11)
-#endif
-
 enum { FREE_MAX = 64 };
-typedef PyObject *trace_vectorcall_fn(PyObject *self, PyObject *const *args, size_t n,
-                                      PyObject *names);
 
 struct trace {
     PyObject ob_base;
     PyObject *name, *kwargs; /* kwargs may be NULL */
     PyObject *twin;          /* of an open Scope, if there are twins */
     tbprof_scope scope;      /* 0: not open */
-    trace_vectorcall_fn *vectorcall;
+    tbp_py_vectorcall *vectorcall;
     int is_step;
 };
 
@@ -44,7 +38,7 @@ static struct {
     int n_free;
 } types;
 
-static trace_vectorcall_fn trace_vectorcall;
+static tbp_py_vectorcall trace_vectorcall;
 
 static void begin(struct trace *t) {
     static tbprof_site body = {.name = "step body", .file = __FILE__, .line = __LINE__, .level = 1};

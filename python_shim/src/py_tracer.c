@@ -12,6 +12,8 @@
 #include "python_shim/src/py_shared.h"
 
 #include <pthread.h>
+#include <stddef.h>
+#include <structmember.h>
 #include <sys/mman.h>
 
 enum {
@@ -263,7 +265,20 @@ void tbp_py_tracer_leave_c(PyObject *callable) {
     pop(key_of_c(callable, &named));
 }
 
-/* ---- callbacks of sys.monitoring: (code, offset, …) ---- */
+/* ---- callbacks of sys.monitoring: (code, offset, …) ----
+ *
+ * Each is an object that is called directly: a builtin function costs two nanoseconds more for
+ * what the interpreter does around it. */
+
+struct callback {
+    PyObject ob_base;
+    tbp_py_vectorcall *call;
+};
+
+/* How many arguments there are; the highest bit of what is handed over says something else. */
+static inline size_t count(size_t flag_and_n) {
+    return flag_and_n & (SIZE_MAX >> 1);
+}
 
 static inline PyObject *answer(int is_wanted) {
     PyObject *out = is_wanted ? Py_None : tracer.disable;
@@ -271,14 +286,14 @@ static inline PyObject *answer(int is_wanted) {
     return out;
 }
 
-static PyObject *on_start(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    (void)self, (void)n;
-    return answer(!tracer.level || tbp_py_tracer_enter_code(args[0]));
+static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n, PyObject *names) {
+    (void)self, (void)names;
+    return answer(!tracer.level || !count(n) || tbp_py_tracer_enter_code(args[0]));
 }
 
-static PyObject *on_return(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    (void)self, (void)n;
-    if (!tracer.level || pop_innermost(args[0]))
+static PyObject *on_return(PyObject *self, PyObject *const *args, size_t n, PyObject *names) {
+    (void)self, (void)names;
+    if (!tracer.level || !count(n) || pop_innermost(args[0]))
         return tbp_py_none();
     const struct entry *e = entry_of(args[0], args[0], 1);
     if (e && e->is_wanted)
@@ -287,23 +302,23 @@ static PyObject *on_return(PyObject *self, PyObject *const *args, Py_ssize_t n) 
 }
 
 /* These two are not tied to a place: they cannot be disabled. */
-static PyObject *on_throw(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    (void)self, (void)n;
-    if (tracer.level)
+static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t n, PyObject *names) {
+    (void)self, (void)names;
+    if (tracer.level && count(n))
         tbp_py_tracer_enter_code(args[0]);
     return tbp_py_none();
 }
 
-static PyObject *on_unwind(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    (void)self, (void)n;
-    if (tracer.level)
+static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t n, PyObject *names) {
+    (void)self, (void)names;
+    if (tracer.level && count(n))
         tbp_py_tracer_leave_code(args[0]);
     return tbp_py_none();
 }
 
-static PyObject *on_call(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    (void)self;
-    if (tracer.level < 2 || n < 3)
+static PyObject *on_call(PyObject *self, PyObject *const *args, size_t n, PyObject *names) {
+    (void)self, (void)names;
+    if (tracer.level < 2 || count(n) < 3)
         return tbp_py_none();
     const struct entry *e = entry_of(args[0], args[0], 1);
     if (e && !e->is_wanted)
@@ -313,11 +328,40 @@ static PyObject *on_call(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     return tbp_py_none();
 }
 
-static PyObject *on_c_return(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    (void)self;
-    if (tracer.level >= 2 && n >= 3 && !is_python(args[2]))
+static PyObject *on_c_return(PyObject *self, PyObject *const *args, size_t n, PyObject *names) {
+    (void)self, (void)names;
+    if (tracer.level >= 2 && count(n) >= 3 && !is_python(args[2]))
         tbp_py_tracer_leave_c(args[2]);
     return tbp_py_none();
+}
+
+static const struct {
+    const char *name;
+    tbp_py_vectorcall *call;
+} callbacks[] = {
+    {"on_start", on_start},   {"on_return", on_return}, {"on_throw", on_throw},
+    {"on_unwind", on_unwind}, {"on_call", on_call},     {"on_c_return", on_c_return},
+};
+
+int tbp_py_tracer_add(PyObject *module) {
+    static PyMemberDef members[] = {
+        {"__vectorcalloffset__", T_PYSSIZET, offsetof(struct callback, call), READONLY, NULL},
+        {NULL, 0, 0, 0, NULL},
+    };
+    static PyType_Slot slots[] = {
+        {Py_tp_call, (void *)(uintptr_t)PyVectorcall_Call}, {Py_tp_members, members}, {0, NULL}};
+    static PyType_Spec spec = {"tbprof._tbprof.callback", sizeof(struct callback), 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+    PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&spec);
+    for (size_t i = 0; type && i < sizeof callbacks / sizeof *callbacks; i++) {
+        struct callback *callback = PyObject_New(struct callback, type);
+        if (!callback)
+            return -1;
+        callback->call = callbacks[i].call;
+        if (PyModule_AddObject(module, callbacks[i].name, (PyObject *)callback))
+            return -1;
+    }
+    return type ? 0 : -1;
 }
 
 /* ---- on and off ---- */
@@ -364,12 +408,6 @@ static PyObject *tracer_stop(PyObject *self, PyObject *unused) {
 PyMethodDef tbp_py_tracer_methods[] = {
     {"tracer_start", tracer_start, METH_VARARGS, NULL},
     {"tracer_stop", tracer_stop, METH_NOARGS, "tracer_stop() -> dict of what was not recorded"},
-    TBP_PY_FAST("on_start", on_start, NULL),
-    TBP_PY_FAST("on_return", on_return, NULL),
-    TBP_PY_FAST("on_throw", on_throw, NULL),
-    TBP_PY_FAST("on_unwind", on_unwind, NULL),
-    TBP_PY_FAST("on_call", on_call, NULL),
-    TBP_PY_FAST("on_c_return", on_c_return, NULL),
     {"profile_install", tbp_py_profile_install, METH_NOARGS, NULL},
     {"profile_remove", tbp_py_profile_remove, METH_NOARGS, NULL},
     TBP_PY_FAST("profile_bootstrap", tbp_py_profile_bootstrap, NULL),

@@ -10,6 +10,7 @@ import unittest
 
 import recorded
 import tbprof
+import tbprof._core
 
 
 def leaf(x):
@@ -55,6 +56,16 @@ class Tracer(recorded.Case):
         line = leaf.__code__.co_firstlineno
         self.assertEqual(self.count(found, "leaf"), 1)
         self.assertIn(f"$test_tracer.py:{line} leaf", {e["name"] for e in found})
+
+    def test_callbacks_called_by_hand_do_no_harm(self):
+        def by_hand():
+            for name in ("on_start", "on_return", "on_throw", "on_unwind", "on_call", "on_c_return"):
+                for args in ((), (None,), (1, 2), ("code", 0, len), (leaf.__code__, 0, None, None)):
+                    getattr(tbprof._core.native, name)(*args)
+                    getattr(tbprof._core.native, name)(*args, keyword=1)
+        by_hand()
+        found = self.traced(lambda: [by_hand(), leaf(1)], 2)
+        self.assertGreaterEqual(self.count(found, "leaf"), 1)
 
     def test_generators_run_in_pieces(self):
         found = self.traced(lambda: list(generator()))
