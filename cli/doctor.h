@@ -84,7 +84,7 @@ extern const struct tbp_doctor_check tbp_check_damaged, tbp_check_no_events, tbp
 /* doctor_receipts.c: what belongs together */
 extern const struct tbp_doctor_check tbp_check_receipt;
 /* doctor_caches.c: what the plugin keeps beside the xplanes */
-extern const struct tbp_doctor_check tbp_check_caches, tbp_check_old_cache;
+extern const struct tbp_doctor_check tbp_check_read_only, tbp_check_caches, tbp_check_old_cache;
 /* doctor_plugin.c: what is installed */
 extern const struct tbp_doctor_check tbp_check_python, tbp_check_tensorboard, tbp_check_plugin,
     tbp_check_conflict, tbp_check_backend, tbp_check_charts;

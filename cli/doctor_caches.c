@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Checks of the plugin's caches: of which version they are, and whether they are older than the
- * xplanes they were made of. Both ask the same first: does the installed plugin read the cache, and
- * does it make the caches of this run again before it shows them? Then neither matters.
+ * Checks of what the plugin writes beside the xplanes: may it do so, of which version are its
+ * caches, and are they older than the xplanes they were made of. All ask the same first: does the
+ * installed plugin read the cache, and what becomes of the caches of this run before they are
+ * shown?
  */
 #include "cli/doctor.h"
 #include "cli/plugin_caches.h"
@@ -62,28 +63,45 @@ static struct tbp_str cache_version(struct tbp_arena *arena, const struct tbp_do
     return tbp_arena_str(arena, (struct tbp_str){line, n});
 }
 
+enum fate {
+    CACHES_SHOWN,
+    CACHES_REMADE,
+    CACHES_IN_THE_WAY, /* to be made again, but the old ones cannot be removed */
+};
+
 /* The plugin compares versions as texts, and none is less than any: caches of a version that is
  * not less than its own are taken. Releases before the comparison take whatever is there. */
-static bool is_remade(const struct tbp_doctor *d, const struct tbp_doctor_folder *run) {
-    return tbp_doctor_plugin_within(d, first_with_gate, UINT32_MAX) && run->is_writable &&
-           tbp_str_cmp(cache_version(d->arena, run), tbp_str_c(d->python.profile->version)) < 0;
+static enum fate fate_of(const struct tbp_doctor *d, const struct tbp_doctor_folder *run) {
+    if (!tbp_doctor_plugin_within(d, first_with_gate, UINT32_MAX) ||
+        tbp_str_cmp(cache_version(d->arena, run), tbp_str_c(d->python.profile->version)) >= 0)
+        return CACHES_SHOWN;
+    return run->is_writable ? CACHES_REMADE : CACHES_IN_THE_WAY;
+}
+
+static bool is_from_elsewhere(const struct tbp_doctor *d, const struct tbp_doctor_folder *run) {
+    struct tbp_str theirs = cache_version(d->arena, run);
+    bool has_gate = tbp_doctor_plugin_within(d, first_with_gate, UINT32_MAX);
+    return theirs.n ? !tbp_str_eq(tbp_str_c(d->python.profile->version), theirs) : has_gate;
 }
 
 static void check_version(struct tbp_doctor *d, const struct tbp_doctor_check *self,
                           const struct tbp_doctor_folder *run) {
+    static const char *const consequences[] = {
+        [CACHES_SHOWN] = "shows them as if they were its own",
+        [CACHES_REMADE] = "makes them again when a page is opened",
+        [CACHES_IN_THE_WAY] = "cannot remove them here, and each page that it makes fails",
+    };
     const struct tbp_doctor_file *cache = first_shown(d, run);
-    struct tbp_str theirs = cache_version(d->arena, run);
-    bool has_gate = tbp_doctor_plugin_within(d, first_with_gate, UINT32_MAX);
-    if (!cache || tbp_str_eq(tbp_str_c(d->python.profile->version), theirs) ||
-        (!theirs.n && !has_gate))
+    if (!cache || !is_from_elsewhere(d, run))
         return;
-    bool is_harmless = is_remade(d, run);
+    const enum fate fate = fate_of(d, run);
+    const bool is_harmless = fate == CACHES_REMADE;
     struct tbp_finding *f =
         tbp_doctor_report(d, self, is_harmless ? TBP_NOTE : TBP_PROBLEM, run->path);
+    struct tbp_str version = cache_version(d->arena, run);
     f->what = tbp_arena_printf(d->arena, "has caches ('%s') of version %s: %s %s", cache->name,
-                               theirs.n ? theirs.p : "unknown", tbp_doctor_plugin_text(d),
-                               is_harmless ? "makes them again when a page is opened"
-                                           : "shows them as if they were its own");
+                               version.n ? version.p : "unknown", tbp_doctor_plugin_text(d),
+                               consequences[fate]);
     f->advice = "remove cache_version.txt, .cached_tools.json, *.SSTABLE and *op_stats*.pb there";
 }
 
@@ -149,7 +167,7 @@ static void check_age(struct tbp_doctor *d, const struct tbp_doctor_check *self,
 
 static void run_old_cache(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
     for (size_t i = 0; i < d->tree.runs.n; i++) {
-        if (!is_remade(d, &d->tree.runs.at[i]))
+        if (fate_of(d, &d->tree.runs.at[i]) == CACHES_SHOWN)
             check_age(d, self, &d->tree.runs.at[i]);
     }
 }
@@ -159,4 +177,50 @@ const struct tbp_doctor_check tbp_check_old_cache = {
     .scope = TBP_CHECK_FILES,
     .help = "caches of the plugin are not older than the xplanes they were made of",
     .run = run_old_cache,
+};
+
+/* Plugins write the programs of a run beside it, or a file that says that there are none, when they
+ * are asked for the list of its pages, and give none if they cannot. */
+static bool has_list_of_pages(const struct tbp_doctor_folder *run) {
+    for (size_t i = 0; i < run->files.n; i++) {
+        struct tbp_str name = tbp_str_c(run->files.at[i].name);
+        if (tbp_str_ends(name, ".hlo_proto.pb") || tbp_str_is(name, ".cached_tools.json"))
+            return true;
+    }
+    return false;
+}
+
+static void check_rights(struct tbp_doctor *d, const struct tbp_doctor_check *self,
+                         const struct tbp_doctor_folder *run) {
+    bool is_lost = !tbp_python_tbprof_answers(&d->python) && !has_list_of_pages(run);
+    struct tbp_finding *f = tbp_doctor_report(d, self, is_lost ? TBP_PROBLEM : TBP_NOTE, run->path);
+    f->what = tbp_arena_printf(
+        d->arena, "may not be written by this user: %s %s", tbp_doctor_plugin_text(d),
+        is_lost ? "lists no page of such a run before it has written beside it"
+                : "cannot keep caches there, without which its trace viewer stays empty");
+    f->advice = "allow writing, or use a copy; with tbprof's package its pages show as they are";
+    if (tbp_python_tbprof_answers(&d->python)) {
+        f->what = "may not be written by this user: pages that tbprof does not make are made anew "
+                  "each time, and those of programs are missing";
+        f->advice = "allow writing, or use a copy, if they are missed";
+    }
+}
+
+/* With caches of its own version the plugin shows all; others are told by the check of caches. */
+static void run_read_only(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    if (!tbp_doctor_plugin_within(d, TBP_RELEASE(2, 19, 0), UINT32_MAX))
+        return;
+    for (size_t i = 0; i < d->tree.runs.n; i++) {
+        const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
+        bool has_xplane = run->count[TBP_FILE_XPLANE] || run->count[TBP_FILE_RIEGELI];
+        if (has_xplane && !run->is_writable && !first_shown(d, run))
+            check_rights(d, self, run);
+    }
+}
+
+const struct tbp_doctor_check tbp_check_read_only = {
+    .name = "read-only",
+    .scope = TBP_CHECK_FILES,
+    .help = "the plugin may write beside xplanes, without which it lists no pages",
+    .run = run_read_only,
 };

@@ -31,6 +31,7 @@ const struct tbp_doctor_check *const tbp_doctor_checks[] = {
     &tbp_check_file_size,
     &tbp_check_recorder,
     &tbp_check_several_hosts,
+    &tbp_check_read_only,
     &tbp_check_caches,
     &tbp_check_old_cache,
     &tbp_check_receipt,

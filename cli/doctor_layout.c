@@ -102,11 +102,6 @@ static void run_permission(struct tbp_doctor *d, const struct tbp_doctor_check *
             f->what = "is a file that this user may not read";
             f->advice = tbp_arena_printf(d->arena, "chmod u+r '%s' as its owner", file->path);
         }
-        if (run->is_writable || !tbp_doctor_plugin_within(d, TBP_RELEASE(2, 19, 1), UINT32_MAX))
-            continue;
-        struct tbp_finding *f = tbp_doctor_report(d, self, TBP_NOTE, run->path);
-        f->what = "may not be written by this user: the plugin cannot keep its caches";
-        f->advice = "every page is computed anew; allow writing, or use a copy";
     }
 }
 

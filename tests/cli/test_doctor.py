@@ -349,32 +349,69 @@ class Folders(DoctorCase):
         self.assertEqual(os.path.getsize(os.path.join(self.log, "train", marker)), 40)
         self.clean(python=old)
 
+    def user(self):
+        """Somebody for whom rights of files count, as arguments of subprocess.run."""
+        os.chmod(self.tmp, 0o755)
+        if os.getuid():
+            return {}
+        try:
+            subprocess.run([TBPROF, "--version"], check=True, capture_output=True, user="nobody")
+        except (OSError, subprocess.SubprocessError):
+            self.skipTest("another user cannot run tbprof here")
+        return {"user": "nobody"}
+
     def test_permission(self):
         xplane = self.copied()
-        os.chmod(self.tmp, 0o755)
-        python = self.python()
-        who = {}
-        if not os.getuid():
-            who = {"user": "nobody"}
-            try:
-                subprocess.run([TBPROF, "--version"], check=True, capture_output=True, **who)
-                subprocess.run([python, "--version"], check=True, capture_output=True, **who)
-            except (OSError, subprocess.SubprocessError):
-                self.skipTest("another user cannot run tbprof or Python here")
+        who = {"python": fake_python.canned(self.path("py"), **SHIPPED), **self.user()}
         os.chmod(os.path.dirname(xplane), 0o777)
-        self.clean(python=python, **who)
+        self.clean(**who)
         os.chmod(xplane, 0)
-        self.assertEqual(self.finds("problem", "permission", python=python, **who)["where"], xplane)
+        self.assertEqual(self.finds("problem", "permission", **who)["where"], xplane)
         os.chmod(xplane, 0o644)
-        os.chmod(os.path.dirname(xplane), 0o555)
-        self.finds("note", "permission", python=python, **who)
         os.chmod(os.path.dirname(xplane), 0)
-        self.finds("problem", "permission", python=python, **who)
+        self.finds("problem", "permission", **who)
         os.chmod(os.path.dirname(xplane), 0o755)
         profile = os.path.dirname(os.path.dirname(xplane))
         os.chmod(profile, 0o644) # names may be listed, and no more
-        self.assertEqual(self.finds("problem", "permission", python=python, **who)["where"], profile)
+        self.assertEqual(self.finds("problem", "permission", **who)["where"], profile)
         os.chmod(profile, 0o755)
+
+    def test_run_that_may_not_be_written(self):
+        """As plugins 2.19.0 and 2.24.2 answer about such runs: no list of tools without programs or a note of none
+        beside the xplane; with caches all is shown; older ones, which it cannot remove, make every page an error."""
+        xplane, who = self.copied(), self.user()
+        folder = os.path.dirname(xplane)
+        self.addCleanup(os.chmod, folder, 0o755)
+        new = fake_python.canned(self.path("new"), **SHIPPED)
+        old = fake_python.canned(self.path("old"), tensorboard="2.19.0", tensorboard_plugin_profile="2.19.0")
+        ours = fake_python.canned(self.path("ours"), tbprof="0.1.0", **SHIPPED)
+
+        def after(*files):
+            os.chmod(folder, 0o755)
+            for name, text in files:
+                with open(os.path.join(folder, name), "w") as f:
+                    f.write(text)
+            os.chmod(folder, 0o555)
+
+        after()
+        for python in (new, old):
+            self.assertIn("lists no page", self.finds("problem", "read-only", python=python, **who)["what"])
+        self.assertIn("of programs are missing", self.finds("note", "read-only", python=ours, **who)["what"])
+        after(("NO_MODULE.hlo_proto.pb", ""))
+        for python in (new, old):
+            self.assertIn("trace viewer stays empty", self.finds("note", "read-only", python=python, **who)["what"])
+        after(("worker0.SSTABLE", ""), ("cache_version.txt", "2.24.2"))
+        self.clean(python=new, **who)
+        after(("cache_version.txt", "2.23.1"))
+        self.assertIn("each page that it makes fails", self.finds("problem", "caches", python=new, **who)["what"])
+
+    def test_pages_that_may_not_be_written(self):
+        self.healthy("--for", "legacy")
+        folder = os.path.join(self.log, "plugins", "profile", os.listdir(os.path.join(self.log, "plugins", "profile"))[0])
+        self.addCleanup(os.chmod, folder, 0o755)
+        os.chmod(folder, 0o555)
+        old = fake_python.canned(self.path("old"), tensorboard="2.19.0", tensorboard_plugin_profile="2.19.0")
+        self.clean(python=old, **self.user())
 
 
 class Files(DoctorCase):
