@@ -10,7 +10,8 @@ versions that this was tried with (KNOWN):
              Its converter answers with protobuf messages, so the whole function is replaced.
 
 Beside that the plugin's `respond` packs our bodies faster and marks them, `get_plugin_apps` gets a door-keeper
-(guard.py), and the page can be given another chart library (charts_page.py).
+(guard.py), the version of caches is written for answers that made some, and the page can be given another chart
+library (charts_page.py).
 """
 import functools
 import importlib
@@ -203,6 +204,21 @@ def wrap_respond(plugin, packs):
     plugin.respond = respond
 
 
+def keep_cache_version(plugin_class):
+    """Caches that an older plugin left are removed by the official converter when it is asked, and only then; the
+    plugin writes its own version beside them after any answer, from which on they would pass as its own."""
+    original = getattr(plugin_class, "_write_cache_version_file", None)
+    if not original:  # before 2.20.1
+        return
+
+    @functools.wraps(original)
+    def _write_cache_version_file(self, *args, **named):
+        if _memory.body is None:
+            original(self, *args, **named)
+
+    plugin_class._write_cache_version_file = _write_cache_version_file
+
+
 def activate(even_if_unknown=False):
     """Replaces what has to be replaced; returns a line for the log. Raises if nothing was done."""
     official = find_official()
@@ -220,6 +236,7 @@ def activate(even_if_unknown=False):
     else:
         replace_function(official)
     wrap_respond(plugin, official.version >= FIRST_PACKED)
+    keep_cache_version(plugin.ProfilePlugin)
     guard.install(plugin.ProfilePlugin)
     charts = charts_page.install(plugin.ProfilePlugin, plugin.respond)
     find_official.done = True

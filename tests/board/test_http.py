@@ -112,6 +112,25 @@ def test_a_folder_that_cannot_be_written_lists_its_pages(tmp_path):
     assert "overview_page" in tools and "trace_viewer@" in tools and "graph_viewer" not in tools
 
 
+def test_caches_of_an_older_plugin_are_removed_before_they_are_shown(two_hosts):
+    """By the official converter, when it is asked; an answer of ours does not make them caches of this version."""
+    folder = board.run_folder(two_hosts, "run")
+    version, cache = os.path.join(folder, "cache_version.txt"), os.path.join(folder, "worker0.SSTABLE")
+    for path, text in ((version, "2.20.1"), (cache, "")):
+        with open(path, "w") as f:
+            f.write(text)
+    with board.Board(two_hosts) as b:
+        assert b.data("run", "overview_page", board.ALL_HOSTS).is_ours
+        with open(version) as f:
+            assert f.read() == "2.20.1"
+        assert os.path.exists(cache)
+        answer = b.data("run", "op_profile", "worker0")
+        assert answer.status == 200 and not answer.is_ours
+        with open(version) as f:
+            assert f.read() == "2.24.2"
+        assert not os.path.exists(cache)
+
+
 # ---- (b) the bytes of `tbprof tool` ----
 
 
