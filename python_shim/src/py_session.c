@@ -22,11 +22,15 @@ PyObject *tbp_py_refuse(tbprof_status status) {
 /* Sets every option of the dict; the texts are its own and live as long as it does. */
 static int set_options(tbprof_options *options, PyObject *dict) {
     PyObject *name, *value;
-    Py_ssize_t at = 0, size;
+    Py_ssize_t at = 0, key_size, size;
     while (PyDict_Next(dict, &at, &name, &value)) {
-        const char *key = tbp_py_text(name, &size), *text = tbp_py_text(value, &size);
+        const char *key = tbp_py_text(name, &key_size), *text = tbp_py_text(value, &size);
         if (!key || !text) {
             PyErr_SetString(PyExc_TypeError, "options must be texts");
+            return -1;
+        }
+        if (strlen(key) != (size_t)key_size || strlen(text) != (size_t)size) {
+            PyErr_SetString(PyExc_ValueError, "an option holds a null character");
             return -1;
         }
         tbprof_status status = tbprof_options_set(options, key, text);

@@ -27,10 +27,12 @@ struct trace {
     PyObject *twin;          /* of an open Scope, if there are twins */
     tbprof_scope scope;      /* 0: not open */
     tbp_py_vectorcall *vectorcall;
-    int is_step;
+    enum kind { AT_ONCE, STEP, WHEN_ENTERED } kind; /* when it begins; a step does at once */
 };
 
-/* Objects of exactly these types that were given back: memory without a reference count. */
+/* Objects of exactly these types that were given back: memory without a reference count. The types
+ * are those made last: a module that is loaded again, or by another interpreter, makes new ones,
+ * and the old ones go on to work without this and without what is below for `with`. */
 static struct {
     PyTypeObject *trace, *step, *scope, *record, *way;
     PyObject *make_twin; /* NULL, or what makes another profiler's scope to go with each of ours */
@@ -51,7 +53,7 @@ static void begin(struct trace *t) {
         return;
     if (t->kwargs)
         seen = tbp_py_scope_args(t->scope, t->kwargs);
-    if (!t->is_step && !seen)
+    if (t->kind != STEP && !seen)
         return;
     if (!(seen & TBP_PY_HAS_ROOT))
         tbprof_scope_arg_i64(t->scope, "_r", 1);
@@ -62,20 +64,11 @@ static int is_exact(const PyTypeObject *type) {
     return type == types.trace || type == types.step || type == types.scope || type == types.record;
 }
 
-static int is_a(PyTypeObject *type, PyTypeObject *kind) {
-    return type == kind || (!is_exact(type) && PyType_IsSubtype(type, kind));
-}
-
 static struct trace *allocate(PyTypeObject *type) {
     if (is_exact(type) && types.n_free)
         return (struct trace *)PyObject_Init((PyObject *)types.free[--types.n_free], type);
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     return (struct trace *)alloc(type, 0);
-}
-
-/* Of the types whose clock starts when they are entered. */
-static int is_entered_later(PyTypeObject *type) {
-    return is_a(type, types.scope) || is_a(type, types.record);
 }
 
 /* The keywords without the name, which may be one of them; a new reference, or NULL. */
@@ -86,7 +79,7 @@ static PyObject *without_name(PyObject *kwargs) {
     return rest;
 }
 
-static PyObject *make(PyTypeObject *type, PyObject *name, PyObject *kwargs) {
+static PyObject *make(PyTypeObject *type, enum kind kind, PyObject *name, PyObject *kwargs) {
     struct trace *t = allocate(type);
     if (!t)
         return NULL;
@@ -97,13 +90,13 @@ static PyObject *make(PyTypeObject *type, PyObject *name, PyObject *kwargs) {
     t->twin = NULL;
     t->scope = 0;
     t->vectorcall = trace_vectorcall;
-    t->is_step = is_a(type, types.step);
-    if (tbp_py_is_on() && !is_entered_later(type))
+    t->kind = kind;
+    if (tbp_py_is_on() && kind != WHEN_ENTERED)
         begin(t);
     return (PyObject *)t;
 }
 
-static PyObject *trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+static PyObject *make_named(PyTypeObject *type, enum kind kind, PyObject *args, PyObject *kwargs) {
     Py_ssize_t n = PyTuple_Size(args);
     PyObject *name = n == 1             ? PyTuple_GetItem(args, 0)
                      : n == 0 && kwargs ? PyDict_GetItemString(kwargs, "name")
@@ -113,10 +106,22 @@ static PyObject *trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     if (n == 1)
-        return make(type, name, kwargs);
-    PyObject *rest = without_name(kwargs), *out = rest ? make(type, name, rest) : NULL;
+        return make(type, kind, name, kwargs);
+    PyObject *rest = without_name(kwargs), *out = rest ? make(type, kind, name, rest) : NULL;
     Py_XDECREF(rest);
     return out;
+}
+
+static PyObject *trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    return make_named(type, AT_ONCE, args, kwargs);
+}
+
+static PyObject *step_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    return make_named(type, STEP, args, kwargs);
+}
+
+static PyObject *scope_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    return make_named(type, WHEN_ENTERED, args, kwargs);
 }
 
 /* args is one text, or None. */
@@ -130,7 +135,7 @@ static PyObject *record_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
                             "record_function() argument 'args' must be str or None");
     if (text != Py_None && !(given = Py_BuildValue("{s:O}", "args", text)))
         return NULL;
-    PyObject *out = make(type, name, given);
+    PyObject *out = make(type, WHEN_ENTERED, name, given);
     Py_XDECREF(given);
     return out;
 }
@@ -182,7 +187,7 @@ static void exit_twin(struct trace *t) {
 static PyObject *trace_enter(PyObject *self, PyObject *unused) {
     struct trace *t = (struct trace *)self;
     (void)unused;
-    if (types.make_twin && !t->twin && is_entered_later(Py_TYPE(self)))
+    if (types.make_twin && !t->twin && t->kind == WHEN_ENTERED)
         enter_twin(t);
     if (!t->scope && tbp_py_is_on())
         begin(t);
@@ -325,8 +330,8 @@ static PyObject *trace_is_enabled(PyObject *type, PyObject *unused) {
 
 static PyObject *trace_repr(PyObject *self) {
     struct trace *t = (struct trace *)self;
-    return PyUnicode_FromFormat("<tbprof.%s %R%s>", t->is_step ? "StepTrace" : "Trace", t->name,
-                                t->scope ? ", recording" : "");
+    return PyUnicode_FromFormat("<tbprof.%s %R%s>", t->kind == STEP ? "StepTrace" : "Trace",
+                                t->name, t->scope ? ", recording" : "");
 }
 
 static PyMethodDef trace_methods[] = {
@@ -387,10 +392,10 @@ int tbp_py_trace_add(PyObject *module) {
     types.trace = make_type(module, "tbprof._tbprof.Trace", trace_new,
                             "Trace(name, **arguments)\n--\n\n"
                             "A scope: `with Trace('load', rows=3):`.");
-    types.step = make_type(module, "tbprof._tbprof.StepTrace", trace_new,
+    types.step = make_type(module, "tbprof._tbprof.StepTrace", step_new,
                            "StepTrace(name, **arguments)\n--\n\n"
                            "A scope that is a step: `with StepTrace('train', step_num=n):`.");
-    types.scope = make_type(module, "tbprof._tbprof.Scope", trace_new,
+    types.scope = make_type(module, "tbprof._tbprof.Scope", scope_new,
                             "Scope(name, **arguments)\n--\n\n"
                             "A Trace whose clock starts when entered.");
     types.record = make_type(module, "tbprof._tbprof.record_function", record_new,

@@ -121,6 +121,8 @@ def annotate(function=None, name=None, **arguments):
     """
     if function is None or isinstance(function, str):
         return functools.partial(annotate, name=function or name, **arguments)
+    if not callable(function) or not isinstance(name, (str, type(None))):
+        raise TypeError("annotate takes a function, and a name that is a str")
     name = name or getattr(function, "__qualname__", None) or getattr(function, "__name__", "unknown function")
     if inspect.isasyncgenfunction(function):
         return _async_generator(function, name, arguments)

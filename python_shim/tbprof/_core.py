@@ -5,7 +5,9 @@ Everything a style needs is here: annotations as they come from the extension mo
 that does not load), sessions with options by name, and hooks for what has to happen while something is recorded.
 A process has one session; who starts a second one gets tbprof.errors.AlreadyExistsError.
 """
+import atexit
 import os
+import threading
 import warnings
 
 try:
@@ -70,32 +72,77 @@ def option_texts(options):
     return texts
 
 
+def new_lock():
+    """A lock that a signal handler may take again, and that is free in the child of a fork."""
+    lock = threading.RLock()
+    os.register_at_fork(after_in_child=lock._at_fork_reinit)  # pylint: disable=protected-access
+    return lock
+
+
+def _beginnings(exclude):
+    found = (exclude,) if isinstance(exclude, str) else tuple(exclude)
+    if not all(isinstance(beginning, str) for beginning in found):
+        raise TypeError("exclude: beginnings of file names are needed, each a str")
+    return found
+
+
+def _tracer(what, *arguments):
+    """Does something with the function tracer; if that fails, only functions are missing."""
+    from tbprof import _python_tracer
+    try:
+        getattr(_python_tracer, what)(*arguments)
+    except Exception as e:  # pylint: disable=broad-except
+        tell(f"tbprof: {e!r} in the function tracer; Python functions may be missing in this profile")
+
+
 def start(logdir, options=None, *, exclude=(), **more):
     """Starts the session. logdir "": nothing is saved at its end.
 
     options, or keywords: those of tbprof_options in capture/tbprof.h by name ("max_host_bytes", "64MiB").
     exclude: beginnings of file names whose functions the Python tracer leaves out.
     """
+    beginnings = _beginnings(exclude)
     level = native.start(os.fspath(logdir), option_texts({**(options or {}), **more}))
-    if level:
-        from tbprof import _python_tracer
-        _python_tracer.start(level, tuple(exclude))
+    _left_open[:] = [os.fspath(logdir)]
+    if level and _left_open:  # else another thread has stopped it
+        _tracer("start", level, beginnings)
     _call_hooks(0)
 
 
 def trace_in_capture(level):
     """The function tracer in a session that a client of the server began; 0: off again. Called by the server."""
-    from tbprof import _python_tracer
     if level:
-        _python_tracer.start(level, ())
+        _tracer("start", level, ())
     else:
-        _python_tracer.stop()
+        _tracer("stop")
 
 
 def stop(save=True):
     """Ends the session and writes its run; raises UnavailableError if there is none."""
     if is_active(1):
         _call_hooks(1)
-    from tbprof import _python_tracer
-    _python_tracer.stop()
-    native.stop(save)
+    _tracer("stop")
+    try:
+        native.stop(save)
+    finally:
+        _left_open.clear()
+        _tracer("stop")  # another thread has started this session, and its tracer meanwhile
+
+
+_left_open = []  # the log directory of a session that was started here
+os.register_at_fork(after_in_child=_left_open.clear)
+
+
+@atexit.register  # before those of the styles, which come later: after them
+def _save_at_exit():
+    """Of a program that ends while it is recorded."""
+    if not _left_open:
+        return
+    wants_run = bool(_left_open[0])
+    try:
+        stop(wants_run)
+        if wants_run:
+            tell(f"tbprof: the program ends without tbprof's stop: what was recorded is in {last_run()}")
+    except Exception as e:  # pylint: disable=broad-except
+        if not str(e).startswith("no profiler session"):  # it had ended by itself
+            tell(f"tbprof: the program ends without tbprof's stop, and its recording could not be saved: {e}")

@@ -11,6 +11,7 @@ from tbprof import _core
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _TOOL_IDS = (2, 3, 4, 5)  # sys.monitoring.PROFILER_ID, then the free ones
 _state = types.SimpleNamespace(tool=None, is_on=False, hook=None)
+_lock = _core.new_lock()  # threads may start and stop sessions as they like
 
 
 def _callbacks(level):
@@ -49,7 +50,7 @@ def _start_profile():
     return None
 
 
-def start(level, exclude):
+def _start(level, exclude):
     if not _core.has_extension:
         _core.warn("Python functions were not traced: the extension module does not load")
         return
@@ -71,8 +72,7 @@ def _stop_monitoring():
     monitoring.free_tool_id(_state.tool)
 
 
-def stop():
-    """Before the session stops, so that the notes reach the profile."""
+def _stop():
     if not _state.is_on:
         return
     _state.is_on = False
@@ -86,3 +86,15 @@ def stop():
         _core.warn(f"{left_out['too_deep']} Python calls were nested deeper than 512 and not recorded")
     if left_out["unknown"]:
         _core.warn(f"{left_out['unknown']} Python calls were of functions beyond the first 65,536 and not recorded")
+
+
+def start(level, exclude):
+    with _lock:
+        _stop()
+        _start(level, exclude)
+
+
+def stop():
+    """Before the session stops, so that the notes reach the profile."""
+    with _lock:
+        _stop()

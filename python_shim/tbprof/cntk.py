@@ -16,7 +16,6 @@ run for the Profile tab beside them (`tensorboard --logdir profiler`). Scopes wi
 import contextlib
 import math
 import os
-import threading
 import time
 
 from tbprof import _core, _tables, errors
@@ -36,7 +35,7 @@ class _State:
     """What stop_profiler has to write, and where."""
 
     def __init__(self):
-        self.lock, self.folder = threading.Lock(), None
+        self.lock, self.folder = _core.new_lock(), None
 
 
 _state = _State()

@@ -40,6 +40,12 @@ class Source:
             _core.end(scope)
 
 
+def _passed_on(wrapper, name):
+    if name == "_inner":  # of a wrapper that is being copied
+        raise AttributeError(name)
+    return getattr(wrapper._inner, name)
+
+
 class _TimedIterator:
     __slots__ = ("_inner", "_next", "_source")
 
@@ -53,7 +59,7 @@ class _TimedIterator:
         return self._source.wait(self._next)
 
     def __getattr__(self, name):
-        return getattr(self._inner, name)
+        return _passed_on(self, name)
 
 
 class _TimedIterable:
@@ -66,8 +72,11 @@ class _TimedIterable:
     def __len__(self):
         return len(self._inner)
 
+    def __bool__(self):
+        return bool(self._inner)
+
     def __getattr__(self, name):
-        return getattr(self._inner, name)
+        return _passed_on(self, name)
 
 
 def timed(iterable, name=None, category="read"):

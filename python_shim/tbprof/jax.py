@@ -15,14 +15,13 @@ import gzip
 import numbers
 import os
 import sys
-import threading
 from contextlib import contextmanager
 
 from tbprof import _annotate, _core, errors
 
 TraceAnnotation = _core.Trace
 StepTraceAnnotation = _core.StepTrace
-_lock = threading.Lock()
+_lock = _core.new_lock()
 
 
 class ProfileOptions:

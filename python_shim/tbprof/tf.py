@@ -14,14 +14,13 @@ Where TensorFlow is imported, the exceptions are also those of tf.errors, so tha
 import collections
 import functools
 import sys
-import threading
 import types
 
 from tbprof import _annotate, _core, errors
 
 Trace = _core.Trace
 enabled = Trace.is_enabled
-_lock = threading.Lock()
+_lock = _core.new_lock()
 
 
 class ProfilerOptions(collections.namedtuple("ProfilerOptions", ["host_tracer_level", "python_tracer_level",

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Sessions: starts and stops, the styles of TensorFlow and JAX, forks, timed data, the stand-in for the extension."""
+import copy
 import os
 import subprocess
 import sys
@@ -98,6 +99,56 @@ class Sessions(recorded.Case):
         self.assertEqual(len(recorded.named(first, "first")), 1)
         for run in recorded.runs(self.logdir):
             self.assertEqual(recorded.named(run, "paused"), [])
+
+    def test_what_no_session_can_begin_with_leaves_none_open(self):
+        for options, kind in (({"exclude": 5}, TypeError), ({"exclude": (5,)}, TypeError),
+                              ({"session_id": "a\0b"}, ValueError), ({"override_hostname": "\udcff"}, TypeError)):
+            with self.assertRaises(kind, msg=options):
+                tbprof.start(self.logdir, python_tracer_level=1, **options)
+            with self.assertRaises(errors.UnavailableError):
+                tbprof.stop()
+
+    def end_of(self, program):
+        """What a program says that ends while it is recorded."""
+        program = f"import sys, tbprof\n{program}\nwith tbprof.Trace('work'): pass\n"
+        r = subprocess.run([sys.executable, "-c", program, self.logdir], capture_output=True, text=True, check=True,
+                           env=dict(os.environ, TBPROF_SPOOL_DIR=self._folder.name))
+        self.assertEqual([name for name in os.listdir(self._folder.name) if name.startswith("tbprof-")], [])
+        return r.stderr
+
+    def test_a_program_that_ends_while_it_is_recorded_is_saved_and_told(self):
+        said = self.end_of("tbprof.start(sys.argv[1], python_tracer_level=1)")
+        self.assertEqual(said.count("RuntimeWarning"), 1, said)
+        self.assertIn(f"without tbprof's stop: what was recorded is in {self.run_of()}", said)
+        self.assertEqual(len(recorded.named(self.run_of(), "work")), 1)
+
+    def test_there_is_nothing_to_tell_at_the_end_of_others(self):
+        for program in ("tbprof.start(sys.argv[1]); tbprof.stop(save=False)", "tbprof.start('')",
+                        "tbprof.start(''); tbprof._core.native.stop(False)",
+                        "import os, warnings\nwarnings.simplefilter('ignore')\ntbprof.start(sys.argv[1])\n"
+                        "if os.fork() == 0:\n    warnings.simplefilter('always'); sys.exit()\n"
+                        "os.wait(); tbprof.stop(save=False)"):
+            self.assertEqual(self.end_of(program), "", program)
+        self.assertEqual(recorded.runs(self.logdir), [])
+
+    def test_sessions_that_threads_start_and_stop_against_each_other(self):
+        def fight():
+            for _ in range(20):
+                for call, arguments in ((tbprof.start, (self.logdir,)), (tbprof.stop, (False,))):
+                    try:
+                        call(*arguments, **({"python_tracer_level": 1} if arguments[0] else {}))
+                    except errors.Error:
+                        pass
+        threads = [threading.Thread(target=fight) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if tbprof.is_active(0):
+            tbprof.stop(save=False)
+        self.assertIsNone(sys.getprofile())
+        if hasattr(sys, "monitoring"):
+            self.assertEqual([sys.monitoring.get_tool(i) for i in range(6)].count("tbprof"), 0)
 
     def test_stats_count(self):
         tbprof.start(self.logdir)
@@ -283,6 +334,16 @@ class Data(recorded.Case):
                 if t.get("cols") and t["cols"][0]["id"] == "opName" for row in t["rows"]]
         self.assertEqual([(r[0]["v"], r[1]["v"], r[6]["v"]) for r in rows],
                          [("IteratorGetNext reader", 8, "Preprocessing")])
+
+    def test_is_copied_and_true_as_the_object_is(self):
+        class Stream:
+            def __iter__(self):
+                return iter((1, 2))
+        self.assertTrue(tbprof.data.timed(Stream()))
+        self.assertFalse(tbprof.data.timed([]))
+        for twin in (copy.copy, copy.deepcopy):
+            self.assertEqual(list(twin(tbprof.data.timed([1, 2]))), [1, 2])
+            self.assertEqual(list(twin(tbprof.data.timed(iter([1, 2])))), [1, 2])
 
     def test_passes_on_what_the_object_can_do(self):
         values = tbprof.data.timed([3, 1, 2])

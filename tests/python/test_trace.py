@@ -4,6 +4,7 @@
 import asyncio
 import contextlib
 import gc
+import importlib
 import sys
 import threading
 import unittest
@@ -152,6 +153,21 @@ class Annotations(recorded.Case):
         tids = {e["name"]: e["tid"] for e in recorded.events(self.run_of())}
         self.assertNotEqual(tids["in thread"], tids["in main"])
 
+    def test_a_module_loaded_again_leaves_the_first_one_as_it_is(self):
+        """As in another interpreter of the process."""
+        first = sys.modules.pop("tbprof._tbprof")
+        self.addCleanup(sys.modules.__setitem__, "tbprof._tbprof", first)
+        again = importlib.import_module("tbprof._tbprof")
+        self.assertIsNot(again.StepTrace, tbprof.StepTrace)
+        tbprof.start(self.logdir)
+        for step, module in enumerate((tbprof, again)):
+            with module.StepTrace("train", step_num=step), module.Scope("scope"), module.Trace("trace"):
+                pass
+        tbprof.stop()
+        self.assertEqual(recorded.step_names(self.run_of()), ["train 0", "train 1"])
+        for name in ("scope", "trace"):
+            self.assertEqual(len(recorded.named(self.run_of(), name)), 2, name)
+
     def test_references_are_given_back(self):
         name, value = "a name of its own", object()
         gc.collect()
@@ -195,6 +211,11 @@ class Decorators(recorded.Case):
         self.assertEqual(result, (1, 6))
         self.assertEqual(recorded.named(run, "method")[0]["args"]["kind"], "m")
         self.assertEqual(len([e for e in recorded.events(run) if e["name"].endswith("function")]), 1)
+
+    def test_what_cannot_be_decorated_is_refused_at_once(self):
+        for function, name in ((5, None), (len, 5), (None, 5)):
+            with self.assertRaises(TypeError, msg=(function, name)):
+                tbprof.annotate(function, name=name)(len)
 
     def test_a_trace_is_a_decorator(self):
         @tbprof.Scope("scope", level=3)

@@ -67,6 +67,22 @@ class Tracer(recorded.Case):
         found = self.traced(lambda: [by_hand(), leaf(1)], 2)
         self.assertGreaterEqual(self.count(found, "leaf"), 1)
 
+    @unittest.skipUnless(hasattr(sys, "monitoring"), "since Python 3.12")
+    def test_a_tool_that_somebody_took_away_is_one_warning(self):
+        tbprof.start(self.logdir, python_tracer_level=1)
+        sys.monitoring.free_tool_id(sys.monitoring.PROFILER_ID)
+        tbprof.stop()
+        self.assertEqual(len(self.told()), 1, self.told())
+        self.assertIn("in the function tracer", self.told()[0])
+        self.run_of()
+
+    def test_a_session_that_begins_later_is_traced_from_then_on(self):
+        def paused():
+            leaf(1)
+            tbprof.resume()
+            leaf(2)
+        self.assertEqual(self.count(self.traced(paused, start_paused=True), "leaf"), 1)
+
     def test_generators_run_in_pieces(self):
         found = self.traced(lambda: list(generator()))
         self.assertEqual((self.count(found, "generator"), self.count(found, "leaf")), (4, 3))
