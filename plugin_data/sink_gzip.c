@@ -3,7 +3,7 @@
  * The gzip sink: a ring of fixed blocks. The writer fills a block and queues it; helper threads (or
  * the writer, when no block is free) compress the oldest queued one; the writer hands finished
  * blocks to the next sink in order. Blocks are independent, so that the bytes do not depend on who
- * compressed them.
+ * compressed them. Helpers and buffers come with the blocks that need them: most texts are one.
  */
 #include "plugin_data/sink.h"
 
@@ -11,6 +11,7 @@
 #include "plugin_data/deflate_block.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <zlib.h>
 #ifdef TBP_HAVE_LIBDEFLATE
@@ -22,7 +23,7 @@ enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_BUSY, SLOT_DONE };
 
 struct slot {
     enum slot_state state; /* under the lock */
-    uint8_t *in, *out;
+    uint8_t *in, *out;     /* NULL until the slot is filled for the first time */
     size_t in_size, out_size;
     uint32_t crc;
 };
@@ -45,7 +46,8 @@ struct tbp_sink_gzip {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct worker writer, helpers[HELPERS_MAX];
-    unsigned n_helpers, take; /* take: the first slot that may be queued, under the lock */
+    unsigned n_helpers, most_helpers;
+    unsigned take; /* the first slot that may be queued, under the lock */
     bool stop;
 };
 
@@ -126,18 +128,50 @@ static int queue_filled(struct tbp_sink_gzip *g, struct tbp_error *err) {
     return g->filling == g->oldest ? retire_oldest(g, err) : g->status;
 }
 
+/* Signals are for the threads of the program. */
+static int create_deaf(pthread_t *thread, void *(*run)(void *), void *arg) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(thread, NULL, run, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
+static void start_helpers(struct tbp_sink_gzip *g) {
+    while (g->n_helpers < g->most_helpers) {
+        struct worker *w = &g->helpers[g->n_helpers];
+        *w = (struct worker){.g = g, .deflate = tbp_deflate_new(&g->memory)};
+        if (create_deaf(&w->thread, helper, w) != 0)
+            g->most_helpers = g->n_helpers; /* slower, not wrong */
+        else
+            g->n_helpers++;
+    }
+}
+
+static struct slot *slot_to_fill(struct tbp_sink_gzip *g) {
+    struct slot *s = &g->slots[g->filling];
+    if (!s->in) {
+        s->out = TBP_NEW_N(&g->memory, uint8_t, TBP_DEFLATE_OUT);
+        s->in = TBP_NEW_N(&g->memory, uint8_t, TBP_DEFLATE_BLOCK);
+    }
+    return s;
+}
+
 static int gzip_write(struct tbp_sink *base, const void *p, size_t n, struct tbp_error *err) {
     struct tbp_sink_gzip *g = (struct tbp_sink_gzip *)base;
     const uint8_t *at = p;
     while (n > 0 && g->status == TBP_OK) {
-        struct slot *s = &g->slots[g->filling];
+        struct slot *s = slot_to_fill(g);
         size_t room = TBP_DEFLATE_BLOCK - s->in_size, part = n < room ? n : room;
         memcpy(s->in + s->in_size, at, part);
         s->in_size += part;
         at += part;
         n -= part;
-        if (s->in_size == TBP_DEFLATE_BLOCK)
+        if (s->in_size == TBP_DEFLATE_BLOCK) {
+            start_helpers(g);
             queue_filled(g, err);
+        }
     }
     return g->status;
 }
@@ -161,15 +195,6 @@ static int gzip_finish(struct tbp_sink *base, struct tbp_error *err) {
     return g->status;
 }
 
-static void start_helpers(struct tbp_sink_gzip *g, unsigned want) {
-    for (; g->n_helpers < want; ++g->n_helpers) {
-        struct worker *w = &g->helpers[g->n_helpers];
-        *w = (struct worker){.g = g, .deflate = tbp_deflate_new(&g->memory)};
-        if (pthread_create(&w->thread, NULL, helper, w) != 0)
-            break; /* slower, not wrong */
-    }
-}
-
 int tbp_sink_gzip_new(struct tbp_sink_gzip **out, struct tbp_sink *next, struct tbp_pool *pool,
                       struct tbp_error *err) {
     static const uint8_t header[10] = {0x1f, 0x8b,         8,  0, 0, 0, 0,
@@ -177,20 +202,15 @@ int tbp_sink_gzip_new(struct tbp_sink_gzip **out, struct tbp_sink *next, struct 
     struct tbp_arena memory;
     tbp_arena_init(&memory);
     struct tbp_sink_gzip *g = TBP_NEW(&memory, struct tbp_sink_gzip);
-    unsigned threads = pool ? tbp_pool_threads(pool) : 1;
-    unsigned helpers = threads > HELPERS_MAX + 1 ? HELPERS_MAX : threads > 0 ? threads - 1 : 0;
+    unsigned threads = tbp_pool_threads(pool);
+    g->most_helpers = threads > HELPERS_MAX ? HELPERS_MAX : threads - 1;
     g->base = (struct tbp_sink){gzip_write, gzip_finish};
     g->next = next;
-    g->n_slots = 2 * helpers + 2;
-    for (unsigned i = 0; i < g->n_slots; ++i) {
-        g->slots[i].in = TBP_NEW_N(&memory, uint8_t, TBP_DEFLATE_BLOCK);
-        g->slots[i].out = TBP_NEW_N(&memory, uint8_t, TBP_DEFLATE_OUT);
-    }
+    g->n_slots = 2 * g->most_helpers + 2;
     g->memory = memory;
     g->writer = (struct worker){.g = g, .deflate = tbp_deflate_new(&g->memory)};
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->changed, NULL);
-    start_helpers(g, helpers);
     *out = g;
     return pass_on(g, header, sizeof header, err);
 }
