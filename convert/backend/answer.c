@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <time.h>
 
-enum { MOST_TRIES = 5, WORTH_HELPERS_BYTES = 1 << 20 };
+enum { MOST_TRIES = 5 };
 
 struct tbp_backend {
     struct tbp_arena arena; /* holds this, too */
@@ -77,20 +77,33 @@ struct answering {
     const struct tbp_run_files *files;
     struct tbp_sink_memory *out;
     bool *is_foreign;
+    struct tbp_sink_gzip *gzip; /* between the tool and out, or NULL */
 };
 
-static int write_guarded(void *ctx, struct tbp_error *err) {
-    const struct answering *a = ctx;
+static int write_tool(const struct answering *a, struct tbp_sink *to, struct tbp_error *err) {
     const uint32_t n = tbp_session_n_hosts(a->session);
-    if (is_names(a->q))
-        return tbp_tool_names(a->session, a->files, a->q->has_official, &a->out->base,
-                              a->is_foreign, err);
     struct tbp_request r = {.host = n == 1 ? 0 : a->files->picked,
                             .dialect = a->q->dialect,
                             .options = a->q->options,
                             .n_options = a->q->n_options};
     const struct tbp_tool *tool = tbp_tool_find(tbp_str_c(a->q->tool));
-    return tool->write(a->session, &r, &a->out->base, err);
+    return tool->write(a->session, &r, to, err);
+}
+
+/* Packed while it is written, so that large bodies are never there as a whole. */
+static int write_packed(struct answering *a, struct tbp_error *err) {
+    int status = tbp_sink_gzip_new(&a->gzip, &a->out->base, a->backend->pool, err);
+    if (!status)
+        status = write_tool(a, tbp_sink_gzip_base(a->gzip), err);
+    return status ? status : tbp_sink_finish(tbp_sink_gzip_base(a->gzip), err);
+}
+
+static int write_guarded(void *ctx, struct tbp_error *err) {
+    struct answering *a = ctx;
+    if (is_names(a->q))
+        return tbp_tool_names(a->session, a->files, a->q->has_official, &a->out->base,
+                              a->is_foreign, err);
+    return a->q->is_packed ? write_packed(a, err) : write_tool(a, &a->out->base, err);
 }
 
 static int prepare_guarded(void *ctx, struct tbp_error *err) {
@@ -120,6 +133,7 @@ static int answer_held(struct answering *a, struct tbp_held *held, struct tbp_er
     tbp_held_begin(held, false);
     status = tbp_guard_run(write_guarded, a, err);
     tbp_held_end(held);
+    tbp_sink_gzip_free(a->gzip);
     return status;
 }
 
@@ -224,38 +238,10 @@ int tbp_backend_answer_bytes(struct tbp_backend *b, const struct tbp_question *q
                                .bytes = bytes};
     tbp_arena_init(&x.arena);
     int status = tbp_guard_run(bytes_guarded, &x, err);
+    tbp_sink_gzip_free(x.a.gzip);
     tbp_session_free(x.a.session);
     tbp_arena_release(&x.arena);
     if (!status && is_foreign)
         return tbp_fail(err, TBP_E_UNSUPPORTED, "'%s' needs the official converter", q->tool);
-    return status;
-}
-
-/* ---- gzip ---- */
-
-struct packing {
-    struct tbp_backend *backend;
-    const void *data;
-    size_t n;
-    struct tbp_sink_memory *out;
-    struct tbp_sink_gzip *gzip;
-};
-
-static int gzip_guarded(void *ctx, struct tbp_error *err) {
-    struct packing *p = ctx;
-    struct tbp_pool *pool = p->n < WORTH_HELPERS_BYTES ? NULL : p->backend->pool;
-    int status = tbp_sink_gzip_new(&p->gzip, &p->out->base, pool, err);
-    if (!status)
-        status = tbp_sink_write(tbp_sink_gzip_base(p->gzip), p->data, p->n, err);
-    if (!status)
-        status = tbp_sink_finish(tbp_sink_gzip_base(p->gzip), err);
-    return status;
-}
-
-int tbp_backend_gzip(struct tbp_backend *b, const void *data, size_t n, struct tbp_sink_memory *out,
-                     struct tbp_error *err) {
-    struct packing p = {.backend = b, .data = data, .n = n, .out = out};
-    int status = tbp_guard_run(gzip_guarded, &p, err);
-    tbp_sink_gzip_free(p.gzip);
     return status;
 }

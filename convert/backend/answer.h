@@ -27,6 +27,7 @@ struct tbp_question {
     size_t n_options;
     enum tbp_dialect dialect;
     bool has_official; /* the official converter can be asked for what is not ours */
+    bool is_packed;    /* the body of a tool as one gzip member, fast rather than small */
 };
 
 /* A file's bytes in place of a path, for questions that no cache can help. */
@@ -47,9 +48,5 @@ int tbp_backend_answer(struct tbp_backend *b, const struct tbp_question *q,
 int tbp_backend_answer_bytes(struct tbp_backend *b, const struct tbp_question *q,
                              const struct tbp_bytes *bytes, struct tbp_sink_memory *out,
                              struct tbp_error *err);
-
-/* data as one gzip member. */
-int tbp_backend_gzip(struct tbp_backend *b, const void *data, size_t n, struct tbp_sink_memory *out,
-                     struct tbp_error *err);
 
 #endif

@@ -73,7 +73,8 @@ int tbprof_backend_answer(const struct tbprof_backend_request *r,
                              .n_options = r->n_options,
                              .dialect = r->dialect == TBPROF_BACKEND_LEGACY ? TBP_DIALECT_LEGACY
                                                                             : TBP_DIALECT_NEWEST,
-                             .has_official = true};
+                             .has_official = true,
+                             .is_packed = r->is_packed != 0};
     bool is_foreign = false;
     *body = (struct tbprof_backend_body){0};
     if (!tbp_question_is_ours(&q))
@@ -86,15 +87,6 @@ int tbprof_backend_answer(const struct tbprof_backend_request *r,
         return TBPROF_BACKEND_NOT_OURS;
     }
     tbp_process_count(status);
-    return status ? refuse(&out, body, status, &err) : hand_over(&out, body, TBPROF_BACKEND_OK);
-}
-
-int tbprof_backend_gzip(const void *data, size_t size, struct tbprof_backend_body *body) {
-    struct tbp_error err = {.offset = TBP_NO_OFFSET};
-    struct tbp_sink_memory out;
-    tbp_sink_memory_init(&out, 0);
-    struct tbp_backend *b = tbp_process_backend(&err);
-    int status = b ? tbp_backend_gzip(b, data, size, &out, &err) : TBP_E_MEMORY;
     return status ? refuse(&out, body, status, &err) : hand_over(&out, body, TBPROF_BACKEND_OK);
 }
 

@@ -40,6 +40,7 @@ struct tbprof_backend_request {
     const struct tbprof_backend_option *options; /* the page's query parameters */
     size_t n_options;
     int dialect;
+    int is_packed; /* not 0: a tool's body comes as one gzip member, fast rather than small */
 };
 
 struct tbprof_backend_body {
@@ -58,9 +59,6 @@ struct tbprof_backend_stats {
 TBPROF_BACKEND_API const char *tbprof_backend_version(void);
 TBPROF_BACKEND_API int tbprof_backend_answer(const struct tbprof_backend_request *request,
                                              struct tbprof_backend_body *body);
-/* body as one gzip member, fast rather than small. */
-TBPROF_BACKEND_API int tbprof_backend_gzip(const void *data, size_t size,
-                                           struct tbprof_backend_body *body);
 TBPROF_BACKEND_API void tbprof_backend_free(struct tbprof_backend_body *body);
 TBPROF_BACKEND_API void tbprof_backend_set_budget(uint64_t budget_bytes);
 TBPROF_BACKEND_API void tbprof_backend_get_stats(struct tbprof_backend_stats *out);

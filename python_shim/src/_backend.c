@@ -110,7 +110,7 @@ static PyObject *take_body(int status, struct tbprof_backend_body *body) {
 }
 
 static PyObject *ask(const struct texts *paths, const char *tool, const struct texts *options,
-                     int is_legacy) {
+                     int is_legacy, int is_packed) {
     size_t n = (size_t)options->n / 2;
     struct tbprof_backend_option *o = PyMem_Calloc(n + 1, sizeof *o);
     if (!o)
@@ -124,6 +124,7 @@ static PyObject *ask(const struct texts *paths, const char *tool, const struct t
         .options = o,
         .n_options = n,
         .dialect = is_legacy ? TBPROF_BACKEND_LEGACY : TBPROF_BACKEND_NEWEST,
+        .is_packed = is_packed,
     };
     struct tbprof_backend_body body;
     int status;
@@ -136,42 +137,27 @@ static PyObject *ask(const struct texts *paths, const char *tool, const struct t
 
 PyDoc_STRVAR(
     answer_doc,
-    "answer(paths, tool, options, legacy) -> bytes\n\n"
+    "answer(paths, tool, options, legacy, packed) -> bytes\n\n"
     "The body of a tool for one host's file or several hosts' files, or None if the official\n"
-    "converter is to be asked. Raises FileNotFoundError or ValueError.");
+    "converter is to be asked. packed: as one gzip member, fast rather than small; not of\n"
+    "tool_names. Raises FileNotFoundError or ValueError.");
 
 static PyObject *answer(PyObject *self, PyObject *args) {
     PyObject *path_list, *option_dict, *out = NULL;
     const char *tool;
-    int is_legacy;
+    int is_legacy, is_packed;
     struct texts paths = {0}, options = {0};
     (void)self;
-    if (!PyArg_ParseTuple(args, "OsOp:answer", &path_list, &tool, &option_dict, &is_legacy))
+    if (!PyArg_ParseTuple(args, "OsOpp:answer", &path_list, &tool, &option_dict, &is_legacy,
+                          &is_packed))
         return NULL;
     if (option_dict != Py_None && !PyDict_Check(option_dict))
         return PyErr_Format(PyExc_TypeError, "options must be a dict or None");
     if (collect_paths(&paths, path_list) == 0 && collect_options(&options, option_dict) == 0)
-        out = ask(&paths, tool, &options, is_legacy);
+        out = ask(&paths, tool, &options, is_legacy, is_packed);
     texts_release(&paths);
     texts_release(&options);
     return out;
-}
-
-PyDoc_STRVAR(gzip_doc,
-             "gzip(data) -> bytes\n\nThe bytes as one gzip member, fast rather than small.");
-
-static PyObject *gzip(PyObject *self, PyObject *data) {
-    char *p;
-    Py_ssize_t n;
-    struct tbprof_backend_body body;
-    int status;
-    (void)self;
-    if (PyBytes_AsStringAndSize(data, &p, &n))
-        return NULL;
-    Py_INCREF(data);
-    Py_BEGIN_ALLOW_THREADS status = tbprof_backend_gzip(p, (size_t)n, &body);
-    Py_END_ALLOW_THREADS Py_DECREF(data);
-    return take_body(status, &body);
 }
 
 PyDoc_STRVAR(set_budget_doc, "set_budget(n)\n\nMemory for models of runs, in bytes.");
@@ -200,7 +186,6 @@ static PyObject *stats(PyObject *self, PyObject *unused) {
 
 static PyMethodDef methods[] = {
     {"answer", answer, METH_VARARGS, answer_doc},
-    {"gzip", gzip, METH_O, gzip_doc},
     {"set_budget", set_budget, METH_O, set_budget_doc},
     {"stats", stats, METH_NOARGS, stats_doc},
     {NULL, NULL, 0, NULL},

@@ -9,9 +9,9 @@ versions that this was tried with (KNOWN):
   function   2.11.2 - 2.20: the plugin calls `raw_to_tool_data.xspace_to_tool_data`, looked up at every call.
              Its converter answers with protobuf messages, so the whole function is replaced.
 
-Beside that the plugin's `respond` packs our bodies faster and marks them, `get_plugin_apps` gets a door-keeper
-(guard.py), the version of caches is written for answers that made some, and the page can be given another chart
-library (charts_page.py).
+Beside that our bodies come packed to the plugin's data route, `respond` marks them, `get_plugin_apps` gets a
+door-keeper (guard.py), the version of caches is written for answers that made some, and the page can be given another
+chart library (charts_page.py).
 """
 import functools
 import importlib
@@ -91,15 +91,17 @@ def _wants(function, *names):
 
 
 class Memory(threading.local):
-    """The body that tbprof made last in this thread, so that `respond` knows it again by identity."""
+    """The body that tbprof made last in this thread, so that `respond` knows it again by identity, and whether the
+    route that this thread answers hands bodies on as they are, so that they can be packed while they are made."""
     body = None
+    packs = False
 
 
 _memory = Memory()
 
 
 def _answer(paths, tool, options, legacy):
-    body = _backend.answer([str(p) for p in paths], tool, options, legacy)
+    body = _backend.answer([str(p) for p in paths], tool, options, legacy, _memory.packs)
     _memory.body = body
     return body
 
@@ -185,7 +187,7 @@ def _complete_names(raw, mark):
 # ---- answers ----
 
 
-def wrap_respond(plugin, packs):
+def wrap_respond(plugin):
     original = plugin.respond
     if not _wants(original, "body", "content_type", "code", "content_encoding"):
         raise Refused("its answers are made in another way than known")
@@ -194,8 +196,8 @@ def wrap_respond(plugin, packs):
     def respond(body, content_type, code=200, content_encoding=None, *rest, **named):
         ours = body is not None and body is _memory.body
         _memory.body = None
-        if ours and packs and not content_encoding:
-            body, content_encoding = _backend.gzip(body), "gzip"
+        if ours and _memory.packs:
+            content_encoding = "gzip"
         response = original(body, content_type, code, content_encoding, *rest, **named)
         if ours:
             response.headers["X-Tbprof"] = _backend.version
@@ -219,6 +221,21 @@ def keep_cache_version(plugin_class):
     plugin_class._write_cache_version_file = _write_cache_version_file
 
 
+def pack_data(plugin_class):
+    """The data route looks into no body, unlike that of CSV."""
+    original = plugin_class.data_route
+
+    @functools.wraps(original)
+    def data_route(self, environ, start_response):
+        _memory.packs = True
+        try:
+            return original(self, environ, start_response)
+        finally:
+            _memory.packs = False
+
+    plugin_class.data_route = data_route
+
+
 def activate(even_if_unknown=False):
     """Replaces what has to be replaced; returns a line for the log. Raises if nothing was done."""
     official = find_official()
@@ -235,8 +252,10 @@ def activate(even_if_unknown=False):
         replace_attribute(official)
     else:
         replace_function(official)
-    wrap_respond(plugin, official.version >= FIRST_PACKED)
     keep_cache_version(plugin.ProfilePlugin)
+    wrap_respond(plugin)
+    if official.version >= FIRST_PACKED:
+        pack_data(plugin.ProfilePlugin)
     guard.install(plugin.ProfilePlugin)
     charts = charts_page.install(plugin.ProfilePlugin, plugin.respond)
     find_official.done = True

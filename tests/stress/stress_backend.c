@@ -28,18 +28,23 @@ static const uint64_t budget_bytes = 4 << 20, small_budget_bytes = 100 << 10;
 static const struct {
     const char *tool;
     struct tbp_tool_option options[2];
+    bool is_packed;
 } questions[] = {
-    {"overview_page", {{0}}},
-    {"input_pipeline_analyzer", {{0}}},
-    {"pod_viewer", {{0}}},
-    {"framework_op_stats", {{0}}},
-    {"kernel_stats", {{0}}},
-    {"memory_profile", {{0}}},
-    {"trace_viewer", {{0}}},
-    {"trace_viewer@", {{"resolution", "8000"}, {"full_dma", "false"}}},
-    {"trace_viewer@", {{"start_time_ms", "1"}, {"end_time_ms", "20"}}},
-    {"trace_viewer@", {{"search_prefix", "M"}, {"resolution", "0"}}},
-    {"tool_names", {{0}}},
+    {.tool = "overview_page"},
+    {.tool = "overview_page", .is_packed = true},
+    {.tool = "input_pipeline_analyzer"},
+    {.tool = "pod_viewer"},
+    {.tool = "framework_op_stats"},
+    {.tool = "kernel_stats"},
+    {.tool = "memory_profile"},
+    {.tool = "trace_viewer"},
+    {.tool = "trace_viewer@", .options = {{"resolution", "8000"}, {"full_dma", "false"}}},
+    {.tool = "trace_viewer@",
+     .options = {{"resolution", "8000"}, {"full_dma", "false"}},
+     .is_packed = true},
+    {.tool = "trace_viewer@", .options = {{"start_time_ms", "1"}, {"end_time_ms", "20"}}},
+    {.tool = "trace_viewer@", .options = {{"search_prefix", "M"}, {"resolution", "0"}}},
+    {.tool = "tool_names"},
 };
 enum { QUESTIONS = sizeof questions / sizeof questions[0] };
 
@@ -108,7 +113,8 @@ static bool ask(struct tbp_backend *b, int run, int which, int question,
                              .n_paths = which == n ? (size_t)n : 1,
                              .tool = questions[question].tool,
                              .options = questions[question].options,
-                             .n_options = (size_t)n_options};
+                             .n_options = (size_t)n_options,
+                             .is_packed = questions[question].is_packed};
     bool is_foreign;
     struct tbp_error err;
     return tbp_backend_answer(b, &q, out, &is_foreign, &err) == TBP_OK;

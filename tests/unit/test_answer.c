@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Query parameters as the backend takes them: unknown ones mean nothing, known ones are looked at.
+ * Packed bodies hold the plain ones.
  */
+#include "base/unpack.h"
 #include "convert/backend/answer.h"
 #include "tests/support/tiny_run.h"
 
@@ -30,14 +32,18 @@ static void teardown(void) {
 
 TestSuite(answer, .init = setup, .fini = teardown);
 
-static int ask(const char *tool, const struct tbp_tool_option *options, size_t n,
-               struct tbp_sink_memory *out) {
+static int put(struct tbp_question q, struct tbp_sink_memory *out) {
     static const char *const paths[] = {"h.xplane.pb"};
-    struct tbp_question q = {
-        .paths = paths, .n_paths = 1, .tool = tool, .options = options, .n_options = n};
     struct tbp_error err;
+    q.paths = paths;
+    q.n_paths = 1;
     tbp_sink_memory_init(out, 0);
     return tbp_backend_answer_bytes(backend, &q, &bytes, out, &err);
+}
+
+static int ask(const char *tool, const struct tbp_tool_option *options, size_t n,
+               struct tbp_sink_memory *out) {
+    return put((struct tbp_question){.tool = tool, .options = options, .n_options = n}, out);
 }
 
 Test(answer, unknown_parameters_mean_nothing) {
@@ -67,5 +73,24 @@ Test(answer, parameters_in_the_table_are_looked_at) {
         cr_assert(tool->params[k].key, "'%s' is not in the table", numbers[i]);
         cr_assert_eq(ask(tool->name, &option, 1, &out), TBP_E_OPTION, "%s", numbers[i]);
         tbp_sink_memory_release(&out);
+    }
+}
+
+Test(answer, packed_is_the_same_body) {
+    for (size_t i = 0; tbp_tools[i]; i++) {
+        struct tbp_sink_memory plain, packed;
+        int status = ask(tbp_tools[i]->name, NULL, 0, &plain);
+        struct tbp_question q = {.tool = tbp_tools[i]->name, .is_packed = true};
+        cr_assert_eq(put(q, &packed), status, "%s", tbp_tools[i]->name);
+        struct tbp_input in = {.data = packed.data, .size = packed.size, .is_borrowed = true};
+        if (status == TBP_OK) {
+            cr_assert(tbp_is_packed(&in));
+            cr_assert_eq(tbp_unpack(&in, NULL, "body", NULL), TBP_OK);
+            cr_assert(!in.damaged && in.size == plain.size);
+            cr_assert_eq(memcmp(in.data, plain.data, in.size), 0);
+        }
+        tbp_input_release(&in);
+        tbp_sink_memory_release(&plain);
+        tbp_sink_memory_release(&packed);
     }
 }
