@@ -42,7 +42,7 @@ struct tbp_grpc_conn {
     uint32_t serial;
     bool is_local;
     int64_t now_ns, begun_ns, idle_ns, second_ns;
-    uint64_t resets_before; /* this second */
+    struct tbp_h2_traffic before; /* this second */
     size_t buffered_bytes, sniffed;
     uint8_t sniff[PREFACE];
     const char *http1_text; /* what is left to send */
@@ -378,18 +378,28 @@ uint32_t tbp_grpc_conn_serial(const struct tbp_grpc_conn *c) {
     return c->serial;
 }
 
+/* Frames cost this process time and their sender nothing. Who reads an answer needs some for its
+ * windows: so many as there are bytes to acknowledge. */
+static int check_traffic(struct tbp_grpc_conn *c, struct tbp_error *err) {
+    struct tbp_h2_traffic now = tbp_h2_traffic(c->h2);
+    uint64_t frames = now.frames - c->before.frames;
+    uint64_t body_kib = (now.body_bytes - c->before.body_bytes) / 1024;
+    bool resets_many = now.resets - c->before.resets > TBP_GRPC_MAX_RESETS_PER_S;
+    if (!resets_many && frames <= TBP_GRPC_MAX_FRAMES_PER_S + body_kib)
+        return TBP_OK;
+    tbp_h2_goaway(c->h2);
+    return resets_many ? tbp_fail(err, TBP_E_LIMIT, "more than %d streams were reset in a second",
+                                  TBP_GRPC_MAX_RESETS_PER_S)
+                       : tbp_fail(err, TBP_E_LIMIT, "%" PRIu64 " frames came in a second", frames);
+}
+
 static int input_h2(struct tbp_grpc_conn *c, const uint8_t *p, size_t n, struct tbp_error *err) {
-    int status = tbp_h2_input(c->h2, p, n, err);
     if (c->now_ns - c->second_ns >= SECOND_NS) {
         c->second_ns = c->now_ns;
-        c->resets_before = tbp_h2_resets(c->h2);
+        c->before = tbp_h2_traffic(c->h2);
     }
-    if (!status && tbp_h2_resets(c->h2) - c->resets_before > TBP_GRPC_MAX_RESETS_PER_S) {
-        tbp_h2_goaway(c->h2);
-        return tbp_fail(err, TBP_E_LIMIT, "more than %d streams were reset in a second",
-                        TBP_GRPC_MAX_RESETS_PER_S);
-    }
-    return status;
+    int status = tbp_h2_input(c->h2, p, n, err);
+    return status ? status : check_traffic(c, err);
 }
 
 /* A browser or curl: one line, whatever was asked for. Others (TLS, noise) get nothing. */

@@ -19,13 +19,16 @@
 #include <unistd.h>
 
 enum { READ_BYTES = 64 * 1024, MAX_TURN_BYTES = 1 << 20, MAX_FDS = 1 + TBP_SERVER_MAX_SOCKETS };
+enum { MAX_ACCEPTS_PER_S = 100 }; /* more wait in the system's queue */
+static const int64_t SECOND_NS = 1000000000, CLOSING_NS = 1000000000;
 
 struct slot {
     int fd; /* -1: free */
     struct tbp_grpc_conn *conn;
     const uint8_t *out; /* taken from the connection, not yet by the socket */
     size_t out_n;
-    bool is_closing; /* once `out` is sent */
+    int64_t closing_ns; /* not 0: nothing is read any more, and then it is over at the latest */
+    bool is_shut;       /* all is said, and the peer is given time to hear it */
     int64_t used_ns;
 };
 
@@ -38,6 +41,8 @@ struct tbp_grpc_server {
     bool is_running;
     atomic_bool stop;
     uint32_t last_serial;
+    int64_t second_ns; /* in which so many were accepted */
+    unsigned n_accepted;
     struct slot slots[TBP_GRPC_MAX_CONNS];
     uint8_t buffer[READ_BYTES];
 };
@@ -58,7 +63,7 @@ static struct slot *slot_for_new(struct tbp_grpc_server *s) {
         struct slot *slot = &s->slots[i];
         if (slot->fd < 0)
             return slot;
-        if (tbp_grpc_conn_open_calls(slot->conn) == 0 &&
+        if ((slot->closing_ns || tbp_grpc_conn_open_calls(slot->conn) == 0) &&
             (!oldest || slot->used_ns < oldest->used_ns))
             oldest = slot;
     }
@@ -67,8 +72,17 @@ static struct slot *slot_for_new(struct tbp_grpc_server *s) {
     return oldest;
 }
 
+static bool may_accept(const struct tbp_grpc_server *s) {
+    return s->n_accepted < MAX_ACCEPTS_PER_S || tbp_monotonic_ns() - s->second_ns >= SECOND_NS;
+}
+
 static void accept_one(struct tbp_grpc_server *s, int listener) {
     bool is_local = false;
+    if (tbp_monotonic_ns() - s->second_ns >= SECOND_NS) {
+        s->second_ns = tbp_monotonic_ns();
+        s->n_accepted = 0;
+    }
+    s->n_accepted++;
     int fd =
         tbp_server_accept(listener, &s->config.allowed, s->config.service.token != NULL, &is_local);
     if (fd < 0)
@@ -92,8 +106,10 @@ static bool flush(struct slot *slot, int64_t now) {
         if (slot->out_n == 0 &&
             tbp_grpc_conn_output(slot->conn, &slot->out, &slot->out_n, now, NULL) != TBP_OK)
             return false;
+        if (slot->out_n == 0 && slot->closing_ns)
+            slot->is_shut = shutdown(slot->fd, SHUT_WR) == 0;
         if (slot->out_n == 0)
-            return !slot->is_closing && !tbp_grpc_conn_is_done(slot->conn);
+            return slot->closing_ns ? slot->is_shut : !tbp_grpc_conn_is_done(slot->conn);
         ssize_t n = send(slot->fd, slot->out, slot->out_n, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0)
             return errno == EAGAIN || errno == EINTR;
@@ -118,9 +134,8 @@ static bool read_some(struct tbp_grpc_server *s, struct slot *slot, int64_t now)
     if (n == 0)
         return false;
     slot->used_ns = now;
-    if (!slot->is_closing &&
-        tbp_grpc_conn_input(slot->conn, s->buffer, (size_t)n, now, NULL) != TBP_OK)
-        slot->is_closing = true;
+    if (tbp_grpc_conn_input(slot->conn, s->buffer, (size_t)n, now, NULL) != TBP_OK)
+        slot->closing_ns = now + CLOSING_NS;
     return true;
 }
 
@@ -128,7 +143,9 @@ static int serve_slot(void *ctx, struct tbp_error *err) {
     struct turn *t = ctx;
     bool goes_on = true;
     (void)err;
-    if (t->events & (POLLIN | POLLHUP | POLLERR))
+    if (t->slot->closing_ns) /* with unread bytes: closing at once would take back what was said */
+        goes_on = t->now_ns < t->slot->closing_ns && !(t->events & (POLLHUP | POLLERR));
+    else if (t->events & (POLLIN | POLLHUP | POLLERR))
         goes_on = read_some(t->server, t->slot, t->now_ns);
     goes_on = goes_on && tbp_grpc_conn_tick(t->slot->conn, t->now_ns, NULL) == TBP_OK &&
               flush(t->slot, t->now_ns);
@@ -150,30 +167,36 @@ static void serve_guarded(struct turn *t) {
 /* ---- the loop ---- */
 
 static bool wants_write(const struct slot *slot) {
-    return slot->out_n != 0 || tbp_grpc_conn_wants_output(slot->conn);
+    return !slot->is_shut && (slot->out_n != 0 || tbp_grpc_conn_wants_output(slot->conn));
 }
 
 static size_t fill_fds(struct tbp_grpc_server *s, struct pollfd *fds, struct slot **of) {
     size_t n = 0;
     fds[n++] = (struct pollfd){s->wake_fd, POLLIN, 0};
     for (size_t i = 0; i < s->sockets.n; i++)
-        fds[n++] = (struct pollfd){s->sockets.fd[i], POLLIN, 0};
+        fds[n++] = (struct pollfd){s->sockets.fd[i], may_accept(s) ? POLLIN : 0, 0};
     for (size_t i = 0; i < TBP_GRPC_MAX_CONNS; i++) {
         struct slot *slot = &s->slots[i];
         if (slot->fd < 0)
             continue;
         of[n] = slot;
-        short events = (short)(POLLIN | (wants_write(slot) ? POLLOUT : 0));
+        short events = (short)((slot->closing_ns ? 0 : POLLIN) | (wants_write(slot) ? POLLOUT : 0));
         fds[n++] = (struct pollfd){slot->fd, events, 0};
     }
     return n;
 }
 
-/* Milliseconds until a connection wants its tick; -1: none ever will. */
+static int64_t slot_due_ns(const struct slot *slot) {
+    if (slot->fd < 0)
+        return TBP_GRPC_FOREVER;
+    return slot->closing_ns ? slot->closing_ns : tbp_grpc_conn_due_ns(slot->conn);
+}
+
+/* Milliseconds until a connection wants its tick, or a new one may come; -1: never. */
 static int timeout_ms(const struct tbp_grpc_server *s) {
-    int64_t due = TBP_GRPC_FOREVER;
+    int64_t due = may_accept(s) ? TBP_GRPC_FOREVER : s->second_ns + SECOND_NS;
     for (size_t i = 0; i < TBP_GRPC_MAX_CONNS; i++) {
-        int64_t at = s->slots[i].fd < 0 ? TBP_GRPC_FOREVER : tbp_grpc_conn_due_ns(s->slots[i].conn);
+        int64_t at = slot_due_ns(&s->slots[i]);
         due = at < due ? at : due;
     }
     if (due == TBP_GRPC_FOREVER)

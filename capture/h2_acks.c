@@ -43,6 +43,7 @@ size_t tbp_h2_acks_next(struct tbp_h2_acks *a, const uint8_t **p, size_t *n,
         if (a->head_n < TBP_H2_HEAD)
             return 0;
         a->head_n = 0;
+        a->n_frames++;
         a->payload_left = (size_t)a->head[0] << 16 | (size_t)a->head[1] << 8 | a->head[2];
         if (is_superfluous(a))
             continue;

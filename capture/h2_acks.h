@@ -2,7 +2,8 @@
  *
  * Takes superfluous acknowledgements of SETTINGS out of what a client sends. libnghttp2 ends the
  * connection on the first one too many, which is right but helps nobody: replayed recordings have
- * them. Cuts input into pieces to hand on, without copying; keeps at most one frame's head.
+ * them. Cuts input into pieces to hand on, without copying; keeps at most one frame's head. Counts
+ * frames of every kind, unknown ones too.
  */
 #ifndef TBP_CAPTURE_H2_ACKS_H
 #define TBP_CAPTURE_H2_ACKS_H
@@ -18,6 +19,7 @@ struct tbp_h2_acks {
     size_t head_n;
     uint8_t head[TBP_H2_HEAD];
     unsigned n_allowed; /* acknowledgements that are still due */
+    uint64_t n_frames;
 };
 
 /* The next piece of [*p, *p + *n) to hand on, whose bytes are valid until the next call; moves *p

@@ -58,7 +58,7 @@ void tbp_h2_goaway(struct tbp_h2 *h) {
     (void)h;
 }
 
-uint64_t tbp_h2_resets(const struct tbp_h2 *h) {
+struct tbp_h2_traffic tbp_h2_traffic(const struct tbp_h2 *h) {
     (void)h;
-    return 0;
+    return (struct tbp_h2_traffic){0};
 }

@@ -20,7 +20,7 @@ struct tbp_h2 {
     const struct tbp_h2_handler *handler;
     void *ctx;
     bool is_server;
-    uint64_t resets;
+    uint64_t resets, body_bytes;
     struct tbp_h2_acks acks;         /* servers */
     uint8_t plain[TBP_H2_PLAIN_MAX]; /* servers: the header block that goes out */
 };
@@ -54,6 +54,7 @@ static int on_data(nghttp2_session *s, uint8_t flags, int32_t stream, const uint
                    void *ctx) {
     struct tbp_h2 *h = ctx;
     (void)flags;
+    h->body_bytes += n;
     /* nghttp2 knows no "reset this stream" as the answer of this callback */
     if (h->handler->data(h->ctx, stream, p, n) != TBP_OK)
         return nghttp2_submit_rst_stream(s, 0, stream, NGHTTP2_REFUSED_STREAM);
@@ -107,6 +108,7 @@ static ssize_t read_body(nghttp2_session *s, int32_t stream, uint8_t *to, size_t
     ssize_t n = h->handler->body(h->ctx, stream, to, size, &is_last);
     if (n < 0)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    h->body_bytes += (uint64_t)n;
     if (!is_last)
         return n;
     *flags |= NGHTTP2_DATA_FLAG_EOF;
@@ -196,9 +198,9 @@ void tbp_h2_free(struct tbp_h2 *h) {
 
 static int input(struct tbp_h2 *h, const uint8_t *p, size_t n, struct tbp_error *err) {
     ssize_t taken = nghttp2_session_mem_recv(h->session, p, n);
-    if (taken < 0)
-        return nghttp2_failure(err, "reading HTTP/2", (int)taken);
-    return TBP_OK;
+    if (taken == NGHTTP2_ERR_FLOODED)
+        tbp_h2_goaway(h);
+    return taken < 0 ? nghttp2_failure(err, "reading HTTP/2", (int)taken) : TBP_OK;
 }
 
 int tbp_h2_input(struct tbp_h2 *h, const uint8_t *p, size_t n, struct tbp_error *err) {
@@ -263,6 +265,6 @@ void tbp_h2_goaway(struct tbp_h2 *h) {
     (void)nghttp2_submit_goaway(h->session, 0, last, NGHTTP2_ENHANCE_YOUR_CALM, NULL, 0);
 }
 
-uint64_t tbp_h2_resets(const struct tbp_h2 *h) {
-    return h->resets;
+struct tbp_h2_traffic tbp_h2_traffic(const struct tbp_h2 *h) {
+    return (struct tbp_h2_traffic){h->resets, h->acks.n_frames, h->body_bytes};
 }

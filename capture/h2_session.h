@@ -58,6 +58,12 @@ int tbp_h2_respond(struct tbp_h2 *h, int32_t stream, const struct tbp_h2_header 
                    bool has_body, struct tbp_error *err);
 void tbp_h2_reset(struct tbp_h2 *h, int32_t stream);
 void tbp_h2_goaway(struct tbp_h2 *h); /* no further streams; then tbp_h2_is_done once they end */
-uint64_t tbp_h2_resets(const struct tbp_h2 *h); /* RST_STREAM frames of the peer so far */
+
+/* Of a server's connection so far. */
+struct tbp_h2_traffic {
+    uint64_t resets, frames; /* of the peer: RST_STREAM, and of all kinds */
+    uint64_t body_bytes;     /* both ways */
+};
+struct tbp_h2_traffic tbp_h2_traffic(const struct tbp_h2 *h);
 
 #endif

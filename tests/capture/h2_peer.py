@@ -10,7 +10,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 from wire import field  # noqa: E402 (after the path)
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-DATA, HEADERS, RST, SETTINGS, PING, GOAWAY, WINDOW = 0, 1, 3, 4, 6, 7, 8
+DATA, HEADERS, PRIORITY, RST, SETTINGS, PING, GOAWAY, WINDOW, CONTINUATION = 0, 1, 2, 3, 4, 6, 7, 8, 9
+CALM = 11  # error code of GOAWAY: ENHANCE_YOUR_CALM
 EXISTS = 6  # of gRPC
 FOREVER_MS = 500000  # for which no test waits
 
@@ -34,7 +35,8 @@ class Peer:
         self.s = socket.create_connection(("127.0.0.1", port), timeout=timeout)
         self.buf, self.next_stream = b"", 1
         self.data, self.status, self.ended, self.reset = {}, {}, set(), {}
-        self.goaway = self.closed = False
+        self.greeted = False
+        self.goaway, self.closed = None, False  # the former: code of the error
 
     def close(self):
         self.s.close()
@@ -89,6 +91,7 @@ class Peer:
         return True
 
     def on_frame(self, kind, flags, stream, payload, give):
+        self.greeted = True
         if kind == SETTINGS and not flags & 1:
             self.s.sendall(frame(SETTINGS, 1, 0))
         elif kind == PING and not flags & 1:
@@ -106,7 +109,7 @@ class Peer:
             self.reset[stream] = struct.unpack(">I", payload)[0]
             self.ended.add(stream)
         elif kind == GOAWAY:
-            self.goaway = True
+            self.goaway = struct.unpack(">I", payload[4:8])[0]
         if kind in (DATA, HEADERS) and flags & 1:
             self.ended.add(stream)
 

@@ -6,6 +6,7 @@ import glob
 import os
 import queue
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,8 @@ import threading
 import time
 import unittest
 
-from h2_peer import EXISTS, FOREVER_MS, HEADERS, PREFACE, RST, SETTINGS, Peer, frame, literal, profile_request, field
+from h2_peer import (CALM, DATA, EXISTS, FOREVER_MS, HEADERS, PING, PREFACE, PRIORITY, RST, SETTINGS, WINDOW, Peer, field,
+                     frame, literal, profile_request)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -283,6 +285,65 @@ class Load(Case):
             pass
         self.assertTrue(p.closed)
         self.assertEqual(self.status(s, b"Profile", profile_request()), OK)
+
+    def test_floods_of_frames_end_the_connection(self):
+        """Frames that cost their sender nothing, sent as fast as they are taken by one who reads all answers."""
+        s = self.serve()
+        window = struct.pack(">I", 1)
+        kinds = {"PING": frame(PING, 0, 0, bytes(8)), "acknowledgements": frame(PING, 1, 0, bytes(8)),
+                 "SETTINGS": frame(SETTINGS, 0, 0), "their acknowledgements": frame(SETTINGS, 1, 0),
+                 "WINDOW_UPDATE": frame(WINDOW, 0, 0, window), "of a stream": frame(WINDOW, 0, 1, window),
+                 "PRIORITY": frame(PRIORITY, 0, 1, bytes(5)), "RST_STREAM": frame(RST, 0, 1, bytes(4)),
+                 "empty DATA": frame(DATA, 0, 1), "an unknown kind": frame(0xbe, 0, 0)}
+        for name, flood in kinds.items():
+            with self.subTest(name):
+                p = self.peer(s)
+                while not p.greeted:
+                    p.step()
+                p.s.sendall(p.request(b"Monitor")[1][:-9 - 5])  # without its body
+                sent = self.flood(p, flood * 100)
+                self.assertEqual(p.goaway, CALM)
+                self.assertLess(sent, 100_000)
+        self.assertEqual(self.status(s, b"Monitor", field(1, 1)), OK)
+
+    @staticmethod
+    def flood(peer, bytes_):
+        """Sends them until the peer hangs up; returns how many times."""
+        n = [0]
+
+        def send():
+            try:
+                while not peer.closed:
+                    peer.s.sendall(bytes_)
+                    n[0] += 1
+            except OSError:
+                pass
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        while peer.step():
+            pass
+        sender.join()
+        return n[0]
+
+    def test_a_flood_of_one_who_does_not_read(self):
+        s = self.serve()
+        p = self.peer(s)
+        p.s.settimeout(PATIENCE_S)
+        with self.assertRaises(ConnectionError):
+            while True:
+                p.s.sendall(frame(PING, 0, 0, bytes(8)) * 1000)
+
+    def test_connections_in_quick_succession_wait(self):
+        """All are served, but not more than so many in a second."""
+        s = self.serve()
+        begin, n = time.monotonic(), 250
+        for _ in range(n):
+            p = Peer(s.port).hello()
+            while p.step() and not p.greeted:
+                pass
+            p.close()
+        self.assertGreater(time.monotonic() - begin, n / 100 - 1)
 
     def test_the_deadline_of_the_client(self):
         s = self.serve()

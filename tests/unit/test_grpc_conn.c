@@ -380,3 +380,76 @@ Test(grpc_conn, resets_in_quick_succession_end_the_connection) {
     cr_assert_eq(status, TBP_E_LIMIT, "%s", err.message);
     cr_assert_eq(service.n_dropped + tbp_grpc_conn_open_calls(conn), service.n_calls);
 }
+
+/* ---- floods, byte by byte: our client would not send them ---- */
+
+enum { HEAD = 9, CALM = 11, SETTINGS_TYPE = 4, PING_TYPE = 6, GOAWAY_TYPE = 7, UNKNOWN_TYPE = 190 };
+enum { MOST_AT_ONCE = 300 };
+
+static int give(const void *bytes, size_t n) {
+    return tbp_grpc_conn_input(conn, bytes, n, now, NULL);
+}
+
+static void greet(void) {
+    static const char hello[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0";
+    cr_assert_eq(give(hello, sizeof hello - 1), TBP_OK);
+}
+
+/* The error that the connection's last GOAWAY tells, after all that is to be sent; -1: none. */
+static int drain(void) {
+    int code = -1;
+    const uint8_t *p;
+    size_t n;
+    while (tbp_grpc_conn_output(conn, &p, &n, now, NULL) == TBP_OK && n)
+        if (p[3] == GOAWAY_TYPE)
+            code = p[HEAD + 7];
+    return code;
+}
+
+/* Frames of a kind, `n_at_once` at a time, what the connection says being taken in between. Returns
+ * how many it took. */
+static size_t flood(uint8_t type, size_t size, size_t n_at_once, int64_t every_ns, int *code) {
+    uint8_t bytes[MOST_AT_ONCE * (HEAD + 8)] = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < n_at_once; i++) {
+        bytes[i * (HEAD + size) + 2] = (uint8_t)size;
+        bytes[i * (HEAD + size) + 3] = type;
+    }
+    for (*code = -1; n < 100000 && *code < 0; n += n_at_once, now += every_ns)
+        if (give(bytes, n_at_once * (HEAD + size)) != TBP_OK)
+            *code = drain();
+        else
+            drain();
+    return n;
+}
+
+Test(grpc_conn, frames_in_quick_succession_end_the_connection) {
+    static const struct {
+        uint8_t type;
+        size_t size;
+    } kinds[] = {{SETTINGS_TYPE, 0}, {PING_TYPE, 8}, {UNKNOWN_TYPE, 0}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        int code;
+        teardown();
+        setup();
+        greet();
+        size_t n = flood(kinds[i].type, kinds[i].size, 100, 0, &code);
+        cr_assert_eq(code, CALM, "%u: %d", kinds[i].type, code);
+        cr_assert_eq(n, TBP_GRPC_MAX_FRAMES_PER_S, "the greeting has one, too");
+    }
+}
+
+Test(grpc_conn, more_to_acknowledge_than_fits_ends_the_connection) {
+    int code;
+    greet();
+    cr_assert_eq(flood(PING_TYPE, 8, MOST_AT_ONCE, 0, &code), MOST_AT_ONCE);
+    cr_assert_eq(code, CALM);
+}
+
+Test(grpc_conn, frames_that_take_their_time_are_welcome) {
+    int code;
+    greet();
+    size_t n = flood(PING_TYPE, 8, 1, 2 * SECOND / TBP_GRPC_MAX_FRAMES_PER_S, &code);
+    cr_assert_eq(n, 100000);
+    cr_assert_eq(code, -1);
+}
