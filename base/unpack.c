@@ -124,12 +124,12 @@ static int undo_zip(const struct tbp_input *in, const char *member, struct tbp_i
     return undo(&packed, file.from, false, out, path, err);
 }
 
-static bool is_gzip(const struct tbp_input *in) {
+bool tbp_is_gzip(const struct tbp_input *in) {
     return in->size >= 2 && in->data[0] == 0x1f && in->data[1] == 0x8b;
 }
 
 bool tbp_is_packed(const struct tbp_input *in) {
-    return tbp_zip_is(in) || is_gzip(in);
+    return tbp_zip_is(in) || tbp_is_gzip(in);
 }
 
 int tbp_unpack(struct tbp_input *in, const char *member, const char *path, struct tbp_error *err) {
@@ -139,7 +139,7 @@ int tbp_unpack(struct tbp_input *in, const char *member, const char *path, struc
         status = undo_zip(in, member, &plain, path, err);
     else if (member)
         status = tbp_fail(err, TBP_E_NOT_FOUND, "'%s' names a file in what is no zip", path);
-    else if (is_gzip(in))
+    else if (tbp_is_gzip(in))
         status = undo(in, 0, true, &plain, path, err);
     else
         return TBP_OK;
@@ -148,4 +148,16 @@ int tbp_unpack(struct tbp_input *in, const char *member, const char *path, struc
     if (status == TBP_OK)
         *in = plain;
     return status;
+}
+
+ssize_t tbp_unpack_head(const uint8_t *packed, size_t n, uint8_t *to, size_t room) {
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)packed, .avail_in = (uInt)n};
+    z.next_out = to;
+    z.avail_out = (uInt)room;
+    if (inflateInit2(&z, 15 + 16) != Z_OK)
+        return -1;
+    int zlib = inflate(&z, Z_SYNC_FLUSH);
+    size_t got = room - z.avail_out;
+    inflateEnd(&z);
+    return got || zlib == Z_STREAM_END ? (ssize_t)got : -1;
 }

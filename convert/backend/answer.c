@@ -57,8 +57,18 @@ static const char *option(const struct tbp_question *q, const char *key) {
     return tbp_request_option(&r, key, "");
 }
 
+static bool is_second_try(const struct tbp_question *q) {
+    return strcmp(q->tool, TBP_TOOL_NAMES_ANYWAY) == 0;
+}
+
 static bool is_names(const struct tbp_question *q) {
-    return strcmp(q->tool, "tool_names") == 0;
+    return strcmp(q->tool, TBP_TOOL_NAMES) == 0 || is_second_try(q);
+}
+
+static enum tbp_official_use official_of(const struct tbp_question *q) {
+    if (!q->has_official)
+        return TBP_OFFICIAL_NONE;
+    return is_second_try(q) ? TBP_OFFICIAL_FAILED : TBP_OFFICIAL_ASKS;
 }
 
 bool tbp_question_is_ours(const struct tbp_question *q) {
@@ -101,8 +111,8 @@ static int write_packed(struct answering *a, struct tbp_error *err) {
 static int write_guarded(void *ctx, struct tbp_error *err) {
     struct answering *a = ctx;
     if (is_names(a->q))
-        return tbp_tool_names(a->session, a->files, a->q->has_official, &a->out->base,
-                              a->is_foreign, err);
+        return tbp_tool_names(a->session, a->files, official_of(a->q), &a->out->base, a->is_foreign,
+                              err);
     return a->q->is_packed ? write_packed(a, err) : write_tool(a, &a->out->base, err);
 }
 

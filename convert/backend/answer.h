@@ -19,6 +19,10 @@ struct tbp_backend *tbp_backend_new(const struct tbp_backend_options *o);
 void tbp_backend_free(struct tbp_backend *b); /* no request may be running */
 struct tbp_session_cache *tbp_backend_cache(struct tbp_backend *b);
 
+/* The list of tools; the same once more after the official converter named none. */
+#define TBP_TOOL_NAMES        "tool_names"
+#define TBP_TOOL_NAMES_ANYWAY "tool_names_anyway"
+
 struct tbp_question {
     const char *const *paths;
     size_t n_paths;

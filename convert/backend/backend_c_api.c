@@ -181,11 +181,26 @@ static void adopt_answer(const struct tbp_official *o, RESULT) {
     }
 }
 
+/* The list of tools where the official library names none, if it can be made here. */
+static void name_tools_anyway(struct tbp_question q, char **failure, OPTIONS, RESULT) {
+    struct request r = {.q = q};
+    char *names = NULL;
+    size_t n = 0;
+    bool is_made = false;
+    r.q.tool = TBP_TOOL_NAMES_ANYWAY;
+    if (!answer_here(&r, PASS_OPTIONS, &names, &n, &is_made))
+        return;
+    FreeString(*failure);
+    FreeString(*data);
+    *failure = NULL;
+    *data = names, *size = n, *success = is_made;
+}
+
 char *XSpaceToToolsData(const char **paths, size_t n, const char *tool, OPTIONS, RESULT) {
     const char *why;
     const struct tbp_official *o = NULL;
     struct request r = {.q = {.paths = paths, .n_paths = n, .tool = tool ? tool : ""}};
-    bool asks_names = strcmp(r.q.tool, "tool_names") == 0;
+    bool asks_names = strcmp(r.q.tool, TBP_TOOL_NAMES) == 0;
     *data = NULL, *size = 0, *success = false;
     if (asks_names)
         r.q.has_official = tbp_official_library(&why) != NULL;
@@ -201,7 +216,10 @@ char *XSpaceToToolsData(const char **paths, size_t n, const char *tool, OPTIONS,
     }
     char *failure = o->XSpaceToToolsData(paths, n, tool, PASS_OPTIONS, data, size, success);
     adopt_answer(o, data, size, success);
-    return adopt(o, failure);
+    failure = adopt(o, failure);
+    if (asks_names && (failure || !*success || !*size))
+        name_tools_anyway(r.q, &failure, PASS_OPTIONS, data, size, success);
+    return failure;
 }
 
 struct views {
@@ -230,7 +248,7 @@ char *XSpaceToToolsDataFromByteString(const char **bytes, const size_t *sizes, c
     tbp_arena_init(&v.arena);
     bool done = tbp_guard_run(views_guarded, &v, NULL) == TBP_OK;
     r.bytes = v.bytes;
-    done = done && strcmp(r.q.tool, "tool_names") != 0 &&
+    done = done && strcmp(r.q.tool, TBP_TOOL_NAMES) != 0 &&
            answer_here(&r, PASS_OPTIONS, data, size, success);
     tbp_arena_release(&v.arena);
     if (done)

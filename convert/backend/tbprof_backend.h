@@ -36,7 +36,8 @@ struct tbprof_backend_option {
 struct tbprof_backend_request {
     const char *const *paths; /* of one host of a run, or of several: <host>.xplane.pb */
     size_t n_paths;
-    const char *tool; /* as the plugin calls it; "tool_names" asks for the list of tools */
+    const char *tool; /* as the plugin calls it; "tool_names" asks for the list of tools, and
+                       * "tool_names_anyway" after the official converter named none */
     const struct tbprof_backend_option *options; /* the page's query parameters */
     size_t n_options;
     int dialect;

@@ -63,14 +63,17 @@ static enum written programs_of(const struct tbp_run_files *files) {
     return found;
 }
 
-int tbp_tool_names(struct tbp_session *s, const struct tbp_run_files *files, bool has_official,
-                   struct tbp_sink *out, bool *is_foreign, struct tbp_error *err) {
+int tbp_tool_names(struct tbp_session *s, const struct tbp_run_files *files,
+                   enum tbp_official_use official, struct tbp_sink *out, bool *is_foreign,
+                   struct tbp_error *err) {
+    const bool has_official = official != TBP_OFFICIAL_NONE;
     const struct tbp_host *h = tbp_session_raw_host(s, 0, err);
     if (!h)
         return err->code;
     const bool has_them = has_official && has_programs(h);
     const enum written programs = has_them ? programs_of(files) : CANNOT_BE_WRITTEN;
-    *is_foreign = has_official && (has_plane(h, "/device:TPU") || programs == NOT_WRITTEN);
+    *is_foreign =
+        official == TBP_OFFICIAL_ASKS && (has_plane(h, "/device:TPU") || programs == NOT_WRITTEN);
     const bool holds[] = {[ALWAYS] = true,
                           [OFFICIAL] = has_official,
                           [GPU] = has_plane(h, "/device:GPU:"),

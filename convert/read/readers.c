@@ -61,15 +61,21 @@ static ssize_t read_head(const char *path, uint8_t *to, size_t n) {
     return got;
 }
 
-static bool is_known(const uint8_t *head, size_t n) {
+/* head has room for n bytes more, for what is packed in it. */
+static bool is_known(uint8_t *head, size_t n) {
     struct tbp_input in = {.data = head, .size = n};
+    if (tbp_is_gzip(&in)) {
+        ssize_t size = tbp_unpack_head(head, n, head + n, n);
+        in = (struct tbp_input){.data = head + n, .size = size < 0 ? 0 : (size_t)size};
+        return size >= 0 && tbp_reader_of(&in);
+    }
     return tbp_reader_of(&in) || tbp_is_packed(&in);
 }
 
 bool tbp_file_may_be_profile(const char *path) {
     enum { SHORT_BYTES = 1 << 12 }; /* tells nearly always; else what every reader looks at */
-    uint8_t first[SHORT_BYTES];
-    ssize_t n = read_head(path, first, sizeof first);
+    uint8_t first[2 * SHORT_BYTES];
+    ssize_t n = read_head(path, first, SHORT_BYTES);
     if (n < 0)
         return false;
     if (is_known(first, (size_t)n))
@@ -78,7 +84,7 @@ bool tbp_file_may_be_profile(const char *path) {
         return false;
     struct tbp_arena arena;
     tbp_arena_init(&arena);
-    uint8_t *head = TBP_NEW_N(&arena, uint8_t, PROBE_BYTES);
+    uint8_t *head = TBP_NEW_N(&arena, uint8_t, 2 * PROBE_BYTES);
     n = read_head(path, head, PROBE_BYTES);
     bool is_one = n >= 0 && is_known(head, (size_t)n);
     tbp_arena_release(&arena);

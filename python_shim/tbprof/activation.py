@@ -17,6 +17,7 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import logging
 import threading
 
 from tbprof import _backend
@@ -27,6 +28,7 @@ KNOWN = ((2, 11, 2), (2, 24, 2))  # first, last
 FIRST_UNNESTED = (2, 19, 6)  # older pages want the older dialect
 FIRST_PLAIN_NAMES = (2, 19, 1)  # before, names of tools end with ^
 FIRST_PACKED = (2, 15, 0)  # older plugins answer without gzip
+NAMES_ANYWAY = "tool_names_anyway"  # what the backend calls the list after the official converter named none
 PACKAGES = ("xprof", "tensorboard_plugin_profile")
 DISTRIBUTIONS = {"xprof": "xprof", "tensorboard_plugin_profile": "tensorboard-plugin-profile"}
 
@@ -122,6 +124,8 @@ def replace_attribute(official):
     @functools.wraps(original)
     def xspace_to_tools_data(xspace_paths, tool_name, options=None):
         body = _answer(xspace_paths, tool_name, options, False)
+        if body is None and tool_name == "tool_names":
+            return _names(original, xspace_paths, options or {})
         if body is None:
             return original(xspace_paths, tool_name, options or {})
         return body, True
@@ -132,6 +136,18 @@ def replace_attribute(official):
     if bound.__defaults__:  # bound before we came
         bound.__defaults__ = tuple(xspace_to_tools_data if d is original else d for d in bound.__defaults__)
     _keep_trace_json(raw)
+
+
+def _names(original, paths, options):
+    """The list of tools from the official converter; ours where one bad file among them keeps it from making any."""
+    try:
+        data, success = original(paths, "tool_names", options)
+    except Exception as e:  # its failures are of many kinds
+        logging.getLogger("tbprof").warning("the official converter lists no tools: %s", e)
+        data, success = b"", False
+    if data and success:
+        return data, success
+    return _answer(paths, NAMES_ANYWAY, None, False) or b"", True
 
 
 def _keep_trace_json(raw):
@@ -170,14 +186,14 @@ def replace_function(official):
 
 
 def _complete_names(raw, mark):
-    """Some releases offer no page at all when a run has no programs (2.19.5): then ours, at least."""
+    """Some releases offer no page at all when a run has no programs (2.19.5), or a bad file: then ours, at least."""
     original = raw.xspace_to_tool_names
 
     @functools.wraps(original)
     def xspace_to_tool_names(xspace_paths):
         names = original(xspace_paths)
         if not names:
-            body = _answer(xspace_paths, "tool_names", None, False) or b""
+            body = _answer(xspace_paths, NAMES_ANYWAY, None, False) or b""
             names = [name + mark for name in body.decode("ascii").split(",") if name]
         return names
 

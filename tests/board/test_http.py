@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """TensorBoard itself, over HTTP: who answers, with which bytes, and what is refused."""
 import glob
+import gzip
 import json
 import os
 import random
@@ -299,6 +300,27 @@ def test_files_that_are_no_profiles_do_not_take_the_other_hosts_with_them(two_ho
         for host in bad:
             answer = b.data("run", "overview_page", host)
             assert answer.status >= 400 and answer.body and b"<html" not in answer.body, host
+
+
+@pytest.mark.parametrize("plugin", (board.NEWEST, "tensorboard-plugin-profile==2.19.0"))
+@pytest.mark.parametrize("name, content", (("worker0.xplane.pb", b"<!doctype html>"),
+                                           ("worker9.xplane.pb", gzip.compress(b"<html>")),
+                                           ("worker9.xplane.pb", b"\x0a\xff\xff\x03\x12\x09/host:CPU")))
+def test_the_tools_of_a_run_with_a_bad_file_are_those_that_are_answered(tmp_path, plugin, name, content):
+    """Of a run with programs, which the official converter would write, if it did not fail at the file."""
+    found = glob.glob(os.path.join(board.SHARED, "recordings", "jax-0.10.2", "jax-steps", "plugins", "profile", "*",
+                                   "*.xplane.pb"))
+    if not found:
+        pytest.skip("needs a recording of JAX beside the checkout")
+    board.make_run(tmp_path / "logdir", "run", [("worker1", found[0]), ("worker2", found[0])])
+    with open(os.path.join(board.run_folder(tmp_path / "logdir", "run"), name), "wb") as f:
+        f.write(content)
+    with board.Board(tmp_path / "logdir", plugin=plugin) as b:
+        tools = json.loads(b.route("run_tools", run="run").body)
+        assert {marked(plugin, "overview_page"), marked(plugin, "trace_viewer@"), marked(plugin, "op_profile")} <= set(tools)
+        for tool in tools:
+            answer = b.data("run", tool, "worker1")
+            assert answer.status == 200, (tool, answer.body[:200])
 
 
 # ---- (f) many clients while files change ----

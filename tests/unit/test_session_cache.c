@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 enum { PATH_BYTES = 256 };
 static const uint64_t plenty = UINT64_C(1) << 30;
@@ -292,6 +293,33 @@ Test(session_cache, what_is_no_profile_is_left_out_of_a_run_and_named) {
     cr_assert_eq(f.picked, 1); /* z */
     cr_assert_eq(tbp_run_files_find(&f, &arena, all + 1, 1, NULL), TBP_E_IO);
     cr_assert_eq(tbp_run_files_find(&f, &arena, all + 2, 1, NULL), TBP_E_NOT_FOUND);
+}
+
+static void pack(const char *path, const char *text, size_t n) {
+    gzFile f = gzopen(path, "wb");
+    cr_assert_not_null(f);
+    cr_assert_eq(gzwrite(f, text, (unsigned)n), (int)n);
+    cr_assert_eq(gzclose(f), Z_OK);
+}
+
+/* Packed files are looked into: by name, and where only the first bytes tell. */
+Test(session_cache, what_is_packed_is_no_profile_for_that_alone) {
+    struct tbp_run_files f;
+    struct tiny_host h = {0};
+    const char *one = write_host("a", "a:A");
+    tiny_line((tiny_plane(&h, "/host:CPU"), &h), 1);
+    struct tbp_str bytes = tiny_bytes(&h);
+    pack(tbp_arena_printf(&arena, "%s/good.xplane.pb.gz", folder), bytes.p, bytes.n);
+    pack(tbp_arena_printf(&arena, "%s/nothing.xplane.pb.gz", folder), "", 0);
+    pack(tbp_arena_printf(&arena, "%s/page.xplane.pb.gz", folder), "<html>404</html>", 16);
+    pack(host_path("renamed"), "<html>404</html>", 16);
+    FILE *cut = fopen(tbp_arena_printf(&arena, "%s/cut.xplane.pb.gz", folder), "wb");
+    cr_assert_not_null(cut);
+    cr_assert_eq(fwrite("\x1f\x8b\x08\0\0", 1, 5, cut), 5);
+    fclose(cut);
+    cr_assert_eq(tbp_run_files_find(&f, &arena, &one, 1, NULL), TBP_OK);
+    cr_assert_str_eq(hosts_of(&f), "a good nothing ");
+    cr_assert_str_eq(f.left_out, "cut.xplane.pb.gz, page.xplane.pb.gz, renamed.xplane.pb");
 }
 
 Test(session_cache, only_local_xplane_files_are_ours) {
