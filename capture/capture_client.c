@@ -415,6 +415,10 @@ int tbp_capture_monitor(const struct tbp_target *target, uint64_t duration_ms, i
     struct tbp_wire_field f;
     *out = (struct tbp_monitor_answer){call.status, call.was_reached,
                                        tbp_arena_printf(arena, "%s", call.text)};
+    if (call.status == TBP_GRPC_UNIMPLEMENTED)
+        out->text =
+            "this server tells no figures, as TensorFlow's and JAX's for processors and GPUs; "
+            "'tbprof capture' takes a profile of its program";
     while (call.status == TBP_GRPC_OK && tbp_wire_next(&w, &f) == 1) {
         if (f.number == 1 && f.type == TBP_WIRE_BYTES)
             out->text = tbp_arena_str(arena, tbp_wire_str(f.bytes)).p;

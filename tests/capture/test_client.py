@@ -135,6 +135,14 @@ class Moods(Case):
         self.assertEqual((refused.returncode, refused.stdout), (1, ""))
         self.assertIn("UNAUTHENTICATED", refused.stderr)
 
+    def test_monitoring_of_a_server_that_has_none(self):
+        address = self.by_hand(answered(status=12))
+        r = subprocess.run([TBPROF, "monitor", "--duration_ms", "1", "--service_addr", address], capture_output=True,
+                           text=True, timeout=240)
+        self.assertEqual((r.returncode, r.stdout), (1, ""))
+        self.assertIn(f"{address}: UNIMPLEMENTED: this server tells no figures, as TensorFlow's", r.stderr)
+        self.assertIn("'tbprof capture' takes a profile", r.stderr)
+
     def test_says_who_is_away_idle_or_in_trouble(self):
         nobody = socket.socket()  # has the port, and does not listen
         self.addCleanup(nobody.close)
