@@ -109,7 +109,10 @@ static bool read_hosts(struct tbp_fan_out *f, const Tbp__Rpc__NewProfileSessionR
             return false;
         }
     }
-    return true;
+    if (tbp_targets_check(targets, &err) == TBP_OK)
+        return true;
+    tbp_grpc_reply_fail(&f->reply, TBP_GRPC_INVALID_ARGUMENT, "%s", err.message);
+    return false;
 }
 
 static bool read_plan(struct tbp_fan_out *f, const Tbp__Rpc__NewProfileSessionRequest *m) {

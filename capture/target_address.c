@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <strings.h>
 #include <sys/un.h>
 
 static struct tbp_str trimmed(struct tbp_str s) {
@@ -114,6 +115,21 @@ int tbp_target_parse(struct tbp_target *target, struct tbp_arena *arena, struct 
     return parse_named(target, arena, text, err);
 }
 
+static bool is_same(const struct tbp_target *a, const struct tbp_target *b) {
+    int (*compare)(const char *, const char *) = a->is_unix ? strcmp : strcasecmp;
+    return a->is_unix == b->is_unix && a->port == b->port && compare(a->host, b->host) == 0;
+}
+
+int tbp_targets_check(const struct tbp_targets *targets, struct tbp_error *err) {
+    for (size_t i = 1; i < targets->n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (is_same(&targets->at[i], &targets->at[k]))
+                return tbp_fail(err, TBP_E_USAGE,
+                                "address '%s' is given twice: each server is asked once",
+                                targets->at[i].text);
+    return TBP_OK;
+}
+
 int tbp_targets_parse(struct tbp_targets *targets, struct tbp_arena *arena, struct tbp_str text,
                       struct tbp_error *err) {
     size_t n = 1;
@@ -132,7 +148,7 @@ int tbp_targets_parse(struct tbp_targets *targets, struct tbp_arena *arena, stru
             return status;
         text = tbp_str_sub(text, comma < text.n ? comma + 1 : comma, text.n);
     }
-    return TBP_OK;
+    return tbp_targets_check(targets, err);
 }
 
 static void as_v6(uint8_t out[16], const struct in_addr *v4) {

@@ -28,11 +28,14 @@ struct tbp_targets {
     size_t n;
 };
 
-/* Fails with TBP_E_USAGE and a text that says how to write it. */
+/* Fails with TBP_E_USAGE and a text that says how to write it, or which of several is there twice:
+ * their files would have one name. */
 int tbp_target_parse(struct tbp_target *target, struct tbp_arena *arena, struct tbp_str text,
                      struct tbp_error *err);
 int tbp_targets_parse(struct tbp_targets *targets, struct tbp_arena *arena, struct tbp_str text,
                       struct tbp_error *err);
+
+int tbp_targets_check(const struct tbp_targets *targets, struct tbp_error *err); /* the latter */
 
 /* Ranges of addresses, "10.0.0.0/8,::1,192.168.1.7": who may speak to a server. */
 struct tbp_peer_range {

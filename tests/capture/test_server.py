@@ -426,6 +426,7 @@ class Places(Case):
         here = [f"127.0.0.1:{x.port}".encode() for x in (s, other)]
         self.assertEqual(ask(here), OK)
         self.assertEqual(self.files(), sorted(f"all/127.0.0.1_{x.port}.xplane.pb" for x in (s, other)))
+        self.assertEqual(ask(here + here[:1]), INVALID)
         self.assertEqual(ask([b"10.1.2.3:1"]), DENIED)
         self.assertEqual(ask([b"example.org:1"]), DENIED)
         self.assertEqual(ask([b"unix:/tmp/x"]), DENIED)

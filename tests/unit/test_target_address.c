@@ -58,6 +58,18 @@ Test(target_address, takes_several) {
     cr_assert_eq(t.at[1].port, 7000);
 }
 
+Test(target_address, refuses_the_same_twice) {
+    const char *const twice[] = {"a:1,b:2,a:1", "a:1, A:1",        "grpc://a:1,a:1",
+                                 "a:1,a:01",    "unix:/s,unix:/s", "[::1]:1,[::1]:1"};
+    struct tbp_targets t;
+    struct tbp_error err = {0};
+    for (size_t i = 0; i < sizeof twice / sizeof *twice; i++) {
+        cr_assert_eq(tbp_targets_parse(&t, &arena, tbp_str_c(twice[i]), &err), TBP_E_USAGE);
+        cr_assert(strstr(err.message, "is given twice: each server is asked once"));
+    }
+    cr_assert_eq(tbp_targets_parse(&t, &arena, tbp_str_c("a:1,a:2,unix:/s,unix:/S"), &err), TBP_OK);
+}
+
 Test(target_address, takes_unix_sockets) {
     struct tbp_target t;
     cr_assert_eq(tbp_target_parse(&t, &arena, TBP_STR("unix:/run/tb.sock"), NULL), TBP_OK);
