@@ -23,10 +23,10 @@
 #include <unistd.h>
 
 enum { TOOL_DATA = 6, EMPTY_TRACE = 7, XSPACE = 8, TOOL_NAME = 1, TOOL_BYTES = 2 };
-enum { SESSION_ERROR = 1, SESSION_EMPTY = 2 }; /* of NewProfileSessionResponse */
-#define LEAST_WAIT_NS 60000000000              /* a server is given at least so long */
-#define PAUSE_NS      300000000                /* before another attempt */
-enum { MAX_TEXT_BYTES = 400 };                 /* of a sentence inside a profile */
+enum { SESSION_ERROR = 1, SESSION_EMPTY = 2 };        /* of NewProfileSessionResponse */
+#define LEAST_WAIT_NS 60000000000                     /* a server is given at least so long */
+#define PAUSE_NS      300000000                       /* before another attempt */
+enum { MAX_TEXT_BYTES = 400, LONGEST_MS = 86400000 }; /* of a sentence inside a profile */
 
 struct trace {
     const struct tbp_capture_plan *plan;
@@ -379,6 +379,9 @@ int tbp_capture_trace(const struct tbp_capture_plan *plan, struct tbp_arena *are
     *out = (struct tbp_capture_outcome){0};
     if (plan->duration_ms == 0)
         return tbp_fail(err, TBP_E_USAGE, "the duration must be more than 0 ms");
+    if (plan->duration_ms > LONGEST_MS || plan->delay_ms > LONGEST_MS)
+        return tbp_fail(err, TBP_E_USAGE, "duration and delay must be at most a day (%d ms)",
+                        LONGEST_MS);
     int status = absolute_root(&t, err);
     if (!status)
         status = name_run(&t, err);
@@ -398,6 +401,9 @@ int tbp_capture_trace(const struct tbp_capture_plan *plan, struct tbp_arena *are
 int tbp_capture_monitor(const struct tbp_target *target, uint64_t duration_ms, int level,
                         bool shows_time, const char *token, struct tbp_arena *arena,
                         struct tbp_monitor_answer *out, struct tbp_error *err) {
+    if (duration_ms == 0 || duration_ms > LONGEST_MS)
+        return tbp_fail(err, TBP_E_USAGE, "the duration must be within 1 to %d ms (a day)",
+                        LONGEST_MS);
     int64_t wait_ns = (int64_t)duration_ms * 1000000 + LEAST_WAIT_NS;
     struct tbp_grpc_client_call call = {
         .target = target,

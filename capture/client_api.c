@@ -74,6 +74,8 @@ static int trace(void *ctx, struct tbp_error *err) {
         .override_hostname = t->o.override_hostname,
         .token = t->o.token,
     };
+    if (t->o.host_tracer_level < 0 || t->o.device_tracer_level < 0 || t->o.python_tracer_level < 0)
+        return tbp_fail(err, TBP_E_OPTION, "levels of tracers must not be negative");
     int status = tbp_targets_parse(&plan.targets, &t->arena, tbp_str_c(t->service_addrs), err);
     if (!status)
         status = read_workers(t, &plan, err);

@@ -12,12 +12,13 @@
 #include "capture/server_sockets.h"
 #include "capture/state.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_SERVERS = 8, MAX_DURATION_MS = 600000 };
+enum { MAX_SERVERS = 8, MAX_DURATION_MS = 600000, DAY_MS = 86400000, MAX_TOKEN = 200 };
 
 struct tbprof_server {
     struct tbp_arena arena; /* holds this struct */
@@ -106,27 +107,43 @@ static bool replace_server(tbprof_server *from, tbprof_server *to) {
 
 /* ---- options ---- */
 
-static uint64_t env_number(const char *name, uint64_t otherwise) {
-    uint64_t n;
+/* NULL: not set. */
+static const char *env_text(const char *name) {
     const char *value = getenv(name);
-    return value && tbp_str_to_u64(tbp_str_c(value), &n) ? n : otherwise;
+    return value && *value ? value : NULL;
+}
+
+static uint64_t env_number(const char *name, uint64_t otherwise) {
+    uint64_t n = otherwise;
+    const char *value = env_text(name);
+    if (value && !tbp_str_to_u64(tbp_str_c(value), &n))
+        tbp_log(TBP_LOG_WARNING, "profiler server: %s='%.40s' is no number and is ignored", name,
+                value);
+    return n;
 }
 
 static int env_mode(void) {
-    const char *value = getenv("TBPROF_SERVER_MODE");
-    if (value && strcmp(value, "server") == 0)
-        return TBPROF_SERVER_TO_DISK;
-    return value && strcmp(value, "auto") == 0 ? TBPROF_SERVER_AUTO : TBPROF_SERVER_TO_CLIENT;
+    static const char *const modes[] = {"client", "server", "auto"}; /* by tbprof_server_mode */
+    const char *value = env_text("TBPROF_SERVER_MODE");
+    for (int i = 0; value && i < 3; i++)
+        if (strcmp(value, modes[i]) == 0)
+            return i;
+    if (value)
+        tbp_log(TBP_LOG_WARNING,
+                "profiler server: TBPROF_SERVER_MODE='%.40s' is none of client, server, auto and "
+                "is ignored",
+                value);
+    return TBPROF_SERVER_TO_CLIENT;
 }
 
 void tbprof_server_options_init(tbprof_server_options *o) {
     *o = (tbprof_server_options){
         .struct_size = sizeof *o,
-        .bind = getenv("TBPROF_SERVER_BIND"),
+        .bind = env_text("TBPROF_SERVER_BIND"),
         .mode = env_mode(),
-        .allow_root = getenv("TBPROF_SERVER_ALLOW_ROOT"),
-        .allow_peers = getenv("TBPROF_SERVER_ALLOW_PEERS"),
-        .token = getenv("TBPROF_SERVER_TOKEN"),
+        .allow_root = env_text("TBPROF_SERVER_ALLOW_ROOT"),
+        .allow_peers = env_text("TBPROF_SERVER_ALLOW_PEERS"),
+        .token = env_text("TBPROF_SERVER_TOKEN"),
         .max_duration_ms = env_number("TBPROF_SERVER_MAX_DURATION_MS", MAX_DURATION_MS),
         .allow_python_tracer = (int)env_number("TBPROF_SERVER_ALLOW_PYTHON_TRACER", 0),
         .allow_remote_workers = (int)env_number("TBPROF_SERVER_ALLOW_REMOTE_WORKERS", 0),
@@ -146,10 +163,41 @@ static const char *allowed_roots(tbprof_server *s, const char *list) {
         size_t colon = tbp_str_find(all, ':');
         const char *one = tbp_arena_str(&s->arena, tbp_str_sub(all, 0, colon)).p;
         all = tbp_str_sub(all, colon < all.n ? colon + 1 : colon, all.n);
-        if (*one && realpath(one, real))
+        if (*one && !realpath(one, real))
+            tbp_log(TBP_LOG_WARNING, "profiler server: nothing is written to '%.400s': %s", one,
+                    strerror(errno));
+        else if (*one)
             roots = tbp_arena_printf(&s->arena, "%s%s%s:%s", roots, *roots ? ":" : "", one, real);
     }
     return *roots ? roots : NULL;
+}
+
+/* What travels in a header, and is something to know. */
+static bool is_token(const char *token) {
+    size_t n = strlen(token);
+    for (size_t i = 0; i < n; i++)
+        if (token[i] <= ' ' || token[i] > '~')
+            return false;
+    return n > 0 && n <= MAX_TOKEN;
+}
+
+static int check_options(int port, const tbprof_server_options *o, struct tbp_error *err) {
+    if (port < 0 || port > 65535)
+        return tbp_fail(err, TBP_E_OPTION,
+                        "starting the server failed: port %d is not within 0 (a free one) to 65535",
+                        port);
+    if (o->mode < TBPROF_SERVER_TO_CLIENT || o->mode > TBPROF_SERVER_AUTO)
+        return tbp_fail(err, TBP_E_OPTION, "starting the server failed: there is no mode %d",
+                        o->mode);
+    if (o->max_duration_ms == 0 || o->max_duration_ms > DAY_MS)
+        return tbp_fail(err, TBP_E_OPTION,
+                        "starting the server failed: max_duration_ms is not within 1 to %d (a day)",
+                        DAY_MS);
+    if (o->token && !is_token(o->token)) /* an empty one would let everybody in */
+        return tbp_fail(err, TBP_E_OPTION,
+                        "starting the server failed: a token has 1 to %d visible ASCII characters",
+                        MAX_TOKEN);
+    return tbp_server_check_bind(o->bind, err);
 }
 
 /* ---- start and stop ---- */
@@ -223,13 +271,15 @@ tbprof_status tbprof_server_start(int port, const tbprof_server_options *options
     struct tbp_error err = {0};
     struct tbp_arena arena;
     *server = NULL;
-    if (port < 0 || port > 65535)
-        return tbp_last_error_set(TBPROF_INVALID_ARGUMENT, "the port must be within 0 to 65535");
     tbprof_server_options_init(&o);
+    size_t size = options ? options->struct_size : 0;
+    if (options && (size < sizeof(size_t) || size > 4096))
+        return tbp_last_error_set(TBPROF_INVALID_ARGUMENT,
+                                  "options were not made by tbprof_server_options_init");
     if (options)
-        memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
-    if (o.mode < TBPROF_SERVER_TO_CLIENT || o.mode > TBPROF_SERVER_AUTO)
-        return tbp_last_error_set(TBPROF_INVALID_ARGUMENT, "unknown mode of the server");
+        memcpy(&o, options, size < sizeof o ? size : sizeof o);
+    if (check_options(port, &o, &err) != TBP_OK)
+        return tbp_last_error_from(&err);
     pthread_once(&once, set_fork_handlers);
     tbp_arena_init(&arena);
     tbprof_server *s = TBP_NEW(&arena, tbprof_server);

@@ -54,6 +54,17 @@ bool tbp_server_is_open(const char *bind) {
     return !parse_ip(bind, 0, &a, &size) || !tbp_peer_is_loopback(&a.any);
 }
 
+int tbp_server_check_bind(const char *bind, struct tbp_error *err) {
+    union address a;
+    socklen_t size;
+    if (is_default(bind) || strncmp(bind, "unix:", 5) == 0 || parse_ip(bind, 0, &a, &size))
+        return TBP_OK;
+    return tbp_fail(err, TBP_E_USAGE,
+                    "listening on '%s' failed: give localhost, an IP address of this machine "
+                    "without a port, or unix:/path",
+                    bind);
+}
+
 static int open_listener(struct tbp_server_sockets *s, const union address *a, socklen_t size,
                          const char *shown, struct tbp_error *err) {
     int one = 1;
@@ -79,10 +90,7 @@ static int listen_ip(struct tbp_server_sockets *s, const char *ip, uint16_t port
     socklen_t size;
     char shown[96];
     if (!parse_ip(ip, port, &a, &size))
-        return tbp_fail(err, TBP_E_USAGE,
-                        "listening on '%s' failed: give localhost, an IP address of this machine, "
-                        "or unix:/path",
-                        ip);
+        return tbp_server_check_bind(ip, err);
     snprintf(shown, sizeof shown, "%s port %u", ip, port);
     int status = open_listener(s, &a, size, shown, err);
     if (status)

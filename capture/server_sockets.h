@@ -27,6 +27,8 @@ void tbp_server_close(struct tbp_server_sockets *s);
 int tbp_server_accept(int listener, const struct tbp_peer_ranges *allowed, bool anyone,
                       bool *is_local);
 
+/* Could this be listened on? Looks at the text alone; TBP_E_USAGE says how to write it. */
+int tbp_server_check_bind(const char *bind, struct tbp_error *err);
 /* Can others than this machine reach what is bound there? */
 bool tbp_server_is_open(const char *bind);
 

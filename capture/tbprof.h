@@ -303,10 +303,10 @@ typedef struct tbprof_server_options {
     size_t struct_size; /* set by tbprof_server_options_init */
     const char *bind;   /* NULL or "localhost": this machine only; an IP address; "unix:/path" */
     int mode;           /* tbprof_server_mode */
-    const char *allow_root;   /* folders that clients may have written to, with ':' between them */
-    const char *allow_peers;  /* "10.0.0.0/8,…": who may call besides this machine */
-    const char *token;        /* what clients must know; NULL: nothing */
-    uint64_t max_duration_ms; /* 600,000: of one capture */
+    const char *allow_root;  /* folders that clients may have written to, with ':' between them */
+    const char *allow_peers; /* "10.0.0.0/8,…": who may call besides this machine */
+    const char *token; /* what clients must know, up to 200 visible characters; NULL: nothing */
+    uint64_t max_duration_ms; /* 600,000: of one capture; at most a day */
     int allow_python_tracer;  /* 0: clients may not have Python calls recorded */
     int allow_remote_workers; /* 0: NewSession does not connect to other machines */
 } tbprof_server_options;

@@ -26,15 +26,20 @@ void tbp_py_server_init(void) {
     tbprof_server_python_tracer(trace_python);
 }
 
+/* What does not fit is out of every range. */
+static int as_int(long long n) {
+    return n < INT_MIN || n > INT_MAX ? INT_MIN : (int)n;
+}
+
 /* server_start(port, bind, token, allow_python_tracer, mode, allow_root, allow_peers,
  * max_duration_ms, allow_remote_workers) -> port; None, 0 and mode -1: as the environment says */
 static PyObject *server_start(PyObject *self, PyObject *args) {
-    int port, allow_python_tracer = 0, mode = -1, allow_remote_workers = 0;
-    unsigned long long max_duration_ms = 0;
+    int allow_python_tracer = 0, mode = -1, allow_remote_workers = 0;
+    long long port, max_duration_ms = 0;
     const char *bind = NULL, *token = NULL, *roots = NULL, *peers = NULL;
     tbprof_server_options options;
     (void)self;
-    if (!PyArg_ParseTuple(args, "i|zzpizzKp:server_start", &port, &bind, &token,
+    if (!PyArg_ParseTuple(args, "L|zzpizzLp:server_start", &port, &bind, &token,
                           &allow_python_tracer, &mode, &roots, &peers, &max_duration_ms,
                           &allow_remote_workers))
         return NULL;
@@ -46,11 +51,11 @@ static PyObject *server_start(PyObject *self, PyObject *args) {
     options.mode = mode >= 0 ? mode : options.mode;
     options.allow_root = roots ? roots : options.allow_root;
     options.allow_peers = peers ? peers : options.allow_peers;
-    options.max_duration_ms = max_duration_ms ? max_duration_ms : options.max_duration_ms;
+    options.max_duration_ms = max_duration_ms ? (uint64_t)max_duration_ms : options.max_duration_ms;
     options.allow_python_tracer |= allow_python_tracer;
     options.allow_remote_workers |= allow_remote_workers;
     tbprof_status status;
-    Py_BEGIN_ALLOW_THREADS status = tbprof_server_start(port, &options, &server);
+    Py_BEGIN_ALLOW_THREADS status = tbprof_server_start(as_int(port), &options, &server);
     Py_END_ALLOW_THREADS if (status != TBPROF_OK) return tbp_py_refuse(status);
     return PyLong_FromLong(tbprof_server_port(server));
 }

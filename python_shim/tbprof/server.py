@@ -4,6 +4,7 @@ of TensorFlow and JAX. Nothing is recorded until somebody asks.
 
     tbprof.start_server(6009)
 """
+import operator
 import os
 
 from tbprof import _core
@@ -25,7 +26,9 @@ def start_server(port, *, bind=None, mode=None, allow_root=None, allow_peers=Non
     ("client", the default), into the client's log directory ("server"; it must lie in allow_root), or the latter
     where it is of this machine ("auto"). An address that others reach needs allow_peers ("10.0.0.0/8") or a token.
     """
-    return _core.server_start(int(port), bind, token, bool(allow_python_tracer), _MODES[mode], _texts(allow_root, ":"),
+    if mode not in _MODES:
+        raise ValueError(f"mode {mode!r} is none of 'client', 'server', 'auto'")
+    return _core.server_start(operator.index(port), bind, token, bool(allow_python_tracer), _MODES[mode], _texts(allow_root, ":"),
                               _texts(allow_peers, ","), int(max_duration_ms), bool(allow_remote_workers))
 
 

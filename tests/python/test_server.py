@@ -111,6 +111,28 @@ class Servers(recorded.Case):
         with self.assertRaises(errors.UnavailableError):
             tbprof.start_server(0, bind="192.0.2.1", token="t")  # no address of this machine
 
+    def test_values_that_make_no_sense(self):
+        for options, words in (({"port": -1}, "port -1 is not within 0"), ({"port": 65536}, "port 65536 is not within"),
+                               ({"port": 1 << 40}, "is not within 0"), ({"max_duration_ms": -1}, "within 1 to 86400000"),
+                               ({"max_duration_ms": 86400001}, "within 1 to 86400000"),
+                               ({"bind": "no host"}, "give localhost, an IP address"),
+                               ({"bind": "127.0.0.1:6009"}, "give localhost, an IP address"),
+                               ({"bind": "unix:"}, "paths of sockets have"), ({"mode": "both"}, "none of 'client'"),
+                               ({"token": ""}, "a token has 1 to 200"), ({"token": "two words"}, "a token has 1 to 200"),
+                               ({"token": "x" * 201}, "a token has 1 to 200"),
+                               ({"allow_peers": "10.0.0.0/33"}, "number of bits")):
+            with self.subTest(options), self.assertRaisesRegex(ValueError, words):
+                tbprof.start_server(**{"port": 0, **options})
+        with self.assertRaises(TypeError):
+            tbprof.start_server(6009.5)
+        for duration, options in ((-1, {}), (0, {}), (86400001, {}), (1, {"delay_ms": -1})):
+            with self.assertRaisesRegex(errors.InvalidArgumentError, "must be"):
+                tbprof.client.trace("127.0.0.1:1", self.logdir, duration, options=options)
+        with self.assertRaisesRegex(errors.InvalidArgumentError, "must not be negative"):
+            tbprof.client.trace("127.0.0.1:1", self.logdir, 1, options={"host_tracer_level": -1})
+        with self.assertRaisesRegex(errors.InvalidArgumentError, "must be within"):
+            tbprof.client.monitor("127.0.0.1:1", -1)
+
     def test_a_session_of_the_program_goes_first(self):
         address = self.serve()
         tbprof.start(self.logdir)
