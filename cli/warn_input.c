@@ -6,11 +6,6 @@
 
 #include <inttypes.h>
 
-/* The losses that come from the bytes of the input, not from limits of what is written. */
-static const enum tbp_ledger_key damages[] = {
-    TBP_LEDGER_GZIP_DAMAGED, TBP_LEDGER_BAD_WIRE,    TBP_LEDGER_TRUNCATED, TBP_LEDGER_EVENT_DROPPED,
-    TBP_LEDGER_STAT_DROPPED, TBP_LEDGER_HLO_DAMAGED, TBP_LEDGER_GZIP_TAIL};
-
 bool tbp_warn_skipped(const struct tbp_cli *cli, const struct tbp_runs *runs) {
     bool is_loss = false;
     for (size_t i = 0; i < runs->skipped.n; i++) {
@@ -36,12 +31,13 @@ void tbp_json_skipped(struct tbp_json *j, const struct tbp_runs *runs) {
 /* What was lost, how often, and where first; returns the length. */
 static size_t describe_damage(char *text, size_t size, const struct tbp_ledger *l) {
     size_t n = 0;
-    for (size_t i = 0; i < sizeof damages / sizeof *damages && n < size; i++) {
-        uint64_t count = l->count[damages[i]], offset = l->first_offset[damages[i]];
-        if (!count)
+    for (int k = 0; k < TBP_LEDGER_KEYS && n < size; k++) {
+        enum tbp_ledger_key key = (enum tbp_ledger_key)k;
+        uint64_t count = l->count[k], offset = l->first_offset[k];
+        if (!count || tbp_ledger_damage_of(key) == TBP_DAMAGE_NONE)
             continue;
         n += (size_t)snprintf(text + n, size - n, "%s%s (%" PRIu64, n ? ", " : "",
-                              tbp_ledger_help(damages[i]), count);
+                              tbp_ledger_help(key), count);
         if (n < size && offset != TBP_NO_OFFSET)
             n += (size_t)snprintf(text + n, size - n, ", first at byte %" PRIu64, offset);
         if (n < size)

@@ -31,18 +31,14 @@ static size_t texts_once(const struct tbp_str *from, size_t n, struct tbp_arena 
 
 /* ---- damage ---- */
 
-/* What is missing was there once. Counted while reading: the same whatever is asked for first. */
-static const enum tbp_ledger_key damages[] = {
-    TBP_LEDGER_GZIP_DAMAGED, TBP_LEDGER_JSON_CUT,  TBP_LEDGER_TRUNCATED,
-    TBP_LEDGER_BAD_WIRE,     TBP_LEDGER_TABLE_CUT, TBP_LEDGER_EVENT_DROPPED,
-};
-
 struct tbp_str tbp_host_damage_text(const struct tbp_host *h, struct tbp_arena *a) {
     const char *text = NULL;
-    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++)
-        if (h->ledger.count[damages[i]])
+    for (int k = 0; k < TBP_LEDGER_KEYS; k++) {
+        enum tbp_ledger_key key = (enum tbp_ledger_key)k;
+        if (h->ledger.count[k] && tbp_ledger_damage_of(key) == TBP_DAMAGE_FILE)
             text = tbp_arena_printf(a, "%s%s%s", text ? text : "", text ? ", " : "",
-                                    tbp_ledger_help(damages[i]));
+                                    tbp_ledger_help(key));
+    }
     if (text)
         text = tbp_arena_printf(
             a, "A file of this run is cut or damaged (%s): these pages lack what is missing.",

@@ -40,10 +40,9 @@ struct plane_ids { /* stat names that repairs need; 0: not needed */
 
 /* ---- what needs repair ---- */
 
-static bool is_damaged(const struct tbp_ledger *l) {
-    return l->count[TBP_LEDGER_BAD_WIRE] || l->count[TBP_LEDGER_TRUNCATED] ||
-           l->count[TBP_LEDGER_EVENT_DROPPED] || l->count[TBP_LEDGER_STAT_DROPPED] ||
-           l->count[TBP_LEDGER_INVALID_UTF8] || l->count[TBP_LEDGER_GZIP_DAMAGED];
+/* Texts that are no UTF-8 are no damage to us; protobuf refuses the whole file for one. */
+static bool must_not_be_copied(const struct tbp_ledger *l) {
+    return tbp_ledger_has_damage(l) || l->count[TBP_LEDGER_INVALID_UTF8];
 }
 
 static bool lacks_vendor(const struct tbp_plane *p) {
@@ -137,7 +136,8 @@ static bool lacks_host_plane(const struct tbp_host *h) {
 }
 
 bool tbp_rewrite_xplane_is_needed(const struct tbp_session *s, const struct tbp_host *h) {
-    if (h->is_foreign || h->has_given_steps || is_damaged(&h->ledger) || lacks_host_plane(h))
+    if (h->is_foreign || h->has_given_steps || must_not_be_copied(&h->ledger) ||
+        lacks_host_plane(h))
         return true;
     if (tbp_session_semantics(s) != TBP_SEMANTICS_REPAIR)
         return false;
@@ -561,7 +561,7 @@ int tbp_rewrite_xplane(struct tbp_session *s, uint32_t host, uint64_t max_bytes,
     struct rewrite rw = {.h = h, .repairs = tbp_session_semantics(s) == TBP_SEMANTICS_REPAIR};
     struct tbp_arena names;
     tbp_arena_init(&names);
-    rw.is_damaged = !h->is_foreign && is_damaged(&h->ledger);
+    rw.is_damaged = !h->is_foreign && must_not_be_copied(&h->ledger);
     rw.marks_steps = rw.repairs && has_repaired(h, TBP_LEDGER_REPAIR_STEP_NUM);
     rw.looks_for_shm = rw.repairs && uses_shm(h);
     rw.epoch_ns = rw.repairs ? tbp_host_epoch_ns(h) : 0;

@@ -9,8 +9,9 @@
 static const struct {
     const char *name, *help;
     bool is_loss;
+    enum tbp_damage damage;
 } counters[] = {
-#define X(id, key, text, loss) {key, text, loss},
+#define X(id, key, text, loss, damage) {key, text, loss, TBP_DAMAGE_##damage},
     TBP_LEDGER_COUNTERS(X)
 #undef X
 };
@@ -47,6 +48,17 @@ bool tbp_ledger_has_loss(const struct tbp_ledger *l) {
         if (counters[k].is_loss && l->count[k])
             return true;
     return l->events_dropped != 0;
+}
+
+bool tbp_ledger_has_damage(const struct tbp_ledger *l) {
+    for (int k = 0; k < TBP_LEDGER_KEYS; k++)
+        if (counters[k].damage == TBP_DAMAGE_FILE && l->count[k])
+            return true;
+    return false;
+}
+
+enum tbp_damage tbp_ledger_damage_of(enum tbp_ledger_key key) {
+    return counters[key].damage;
 }
 
 /* Names of repairs begin so: that is part of the contract of their names. */

@@ -14,8 +14,6 @@ static void check_losses(struct tbp_findings *f, const struct tbp_host *h) {
     if (l->events_quarantined > other_clock)
         lost += l->events_quarantined - other_clock;
     lost += l->count[TBP_LEDGER_BAD_DURATION];
-    bool is_cut = l->count[TBP_LEDGER_JSON_CUT] || l->count[TBP_LEDGER_GZIP_DAMAGED] ||
-                  l->count[TBP_LEDGER_TRUNCATED] || l->count[TBP_LEDGER_BAD_WIRE];
     tbp_finding_add(
         f,
         &(struct tbp_finding){
@@ -33,7 +31,7 @@ static void check_losses(struct tbp_findings *f, const struct tbp_host *h) {
                            .host = h->name,
                            .is_serious = true,
                            .spoils = TBP_SPOILS_ALL,
-                           .count = is_cut,
+                           .count = tbp_ledger_has_damage(l),
                            .text = "the file is cut or damaged: its end may be missing",
                            .advice = "copy it again, or let the profiler stop before the program "
                                      "ends"});

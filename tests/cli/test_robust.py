@@ -168,6 +168,14 @@ class Robust(Case):
         r = self.expect(0, "convert", self.path("h.xplane.pb"), "-o", self.path("o"))
         self.assertIn("input is damaged", r.stderr)
 
+    def test_cut_json_is_told(self):
+        event = '{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}'
+        with open(self.path("t.json"), "w") as f:
+            f.write('{"traceEvents":[' + event)
+        for args in (["convert", self.path("t.json"), "-o", self.path("o")], ["stats", self.path("t.json")]):
+            self.assertIn(f"'{self.path('t.json')}': input is damaged: JSON that ends before it is complete (1, "
+                          f"first at byte {16 + len(event)})", self.expect(0, *args).stderr)
+
     def test_empty_file_is_told(self):
         open(self.path("h.xplane.pb"), "w").close()
         for args in (["tool", "overview_page", self.path("h.xplane.pb")],

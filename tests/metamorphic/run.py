@@ -50,14 +50,15 @@ def pages_of(run):
 
 
 def told(args, path, folder):
-    """Everything that is told of a profile: name -> bytes. An input that is refused tells why."""
+    """Everything that is told of a profile: name -> bytes. An input that is refused tells why. Where in the bytes a
+    file is damaged is no matter of what is in it."""
     made = call(args, "convert", path, "-o", folder, "--run", "r", "--host", HOST, "--quiet")
     if made.returncode:
         return {"refused": made.stderr.replace(path.encode(), b"")}
     found = pages_of(os.path.join(folder, "plugins", "profile", "r"))
     for name, words in STATISTICS.items():
         said = call(args, *words, path)
-        found[name] = said.stdout + said.stderr.replace(path.encode(), b"")
+        found[name] = said.stdout + re.sub(rb", first at byte [0-9]+", b"", said.stderr.replace(path.encode(), b""))
     for host in re.findall(rb'"hosts":\[("[^"]*")\]', found["stats"]):
         for name in STATISTICS:
             found[name] = found[name].replace(host, b'"host"')
@@ -214,9 +215,11 @@ def without_file(answers):
             return answer
         found["findings"] = [f for f in found["findings"] if f["key"] not in OF_THE_FILE]
         return (json.dumps(found) + text[end:]).encode() # behind it: what was said on standard error
+    damage = re.compile(rb"tbprof: warning: .*: input is damaged: .*\n")
     repair = re.compile(rb'(\{"c":\[\{"v":"INFO"\},\{"v":)?"[^"]*\(repair: [^"]*"(\}\]\})?')
     seen = {name: repair.sub(b"", page) if name.endswith(".json") else page for name, page in answers.items()}
-    return dict(seen, **{page: rest(answers[page]) for page in ("stats", "steps", "shapes")})
+    seen.update((name, damage.sub(b"", answers[name])) for name in STATISTICS)
+    return dict(seen, **{page: rest(seen[page]) for page in ("stats", "steps", "shapes")})
 
 
 def check_round_trip(args, path, folder):
