@@ -35,9 +35,8 @@ static const struct tbp_opt convert_options[] = {
     {"run", 0, TBP_OPT_TEXT, AT(run), "NAME",
      "name of the run to write (" TBP_RUNDIR_NAME_RULE "); several files become its hosts", NULL},
     {"host", 0, TBP_OPT_TEXT, AT(host), "NAME",
-     "name of the host of a single file; as that of a run, but leave room for "
-     "'.overview_page.json' "
-     "and the like",
+     "name of the host of a single file, unless it is converted in place; as that of a run, but "
+     "leave room for '.overview_page.json' and the like",
      NULL},
     {"tools", 0, TBP_OPT_LIST, AT(tools), "LIST",
      "which pages to write, separated by commas; default: all", NULL},
@@ -308,16 +307,29 @@ static int unite_runs(struct convert *c, struct tbp_error *err) {
     return status;
 }
 
+/* In place the xplane keeps its name: pages of another one would be of a host that no file has. */
+static int name_host(struct convert *c, struct tbp_error *err) {
+    struct tbp_run *run = &c->runs.list.at[0];
+    struct tbp_convert_job job = {0};
+    if (c->runs.list.n != 1 || run->n_hosts != 1)
+        return tbp_fail(err, TBP_E_USAGE,
+                        "'host' names the host of a single file, and there are several");
+    struct tbp_run_file *file = &run->hosts[0];
+    place_run(c, run, &job);
+    if (!tbp_str_is(file->host, c->v->host) && !job.has_xplane &&
+        lies_in(run, job.folder, c->cli->arena))
+        return tbp_fail(err, TBP_E_USAGE,
+                        "'host' cannot be '%s' in place: '%s' stays the xplane of host '%s'; write "
+                        "elsewhere with -o DIR",
+                        c->v->host, file->given, file->host.p);
+    file->host = tbp_str_c(c->v->host);
+    return TBP_OK;
+}
+
 static int name_runs(struct convert *c, struct tbp_error *err) {
-    const struct convert_values *v = c->v;
     int status = check_given(c, err);
-    if (!status && v->host && (c->runs.list.n != 1 || c->runs.list.at[0].n_hosts != 1))
-        status = tbp_fail(err, TBP_E_USAGE,
-                          "'host' names the host of a single file, and there are several");
-    if (status)
-        return status;
-    if (v->host)
-        c->runs.list.at[0].hosts[0].host = tbp_str_c(v->host);
+    if (!status && c->v->host)
+        status = name_host(c, err);
     for (size_t i = 0; i < c->runs.list.n && !status; i++)
         status = check_derived(c, &c->runs.list.at[i], err);
     return status ? status : unite_runs(c, err);

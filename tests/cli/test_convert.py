@@ -94,6 +94,23 @@ class Convert(Case):
         self.assertEqual(receipt(self.path("log", "plugins", "profile", "r"), "h")["ledger"]["events"]["read"], 2383)
         self.assertEqual(sums(os.path.dirname(SAMPLE)), sums(SAMPLE_RUN))
 
+    def test_host_of_a_run_in_place_keeps_its_name(self):
+        shutil.copytree(os.path.dirname(os.path.dirname(os.path.dirname(SAMPLE_RUN))), self.path("log"))
+        run = self.path("log", "plugins", "profile", RUN)
+        before = sums(self.path("log"))
+        for given in (self.path("log"), run):
+            for more in ([], ["--for", "all"]):
+                r = self.expect(2, "convert", given, "--host", "x", *more)
+                self.assertRegex(r.stderr, "'host' cannot be 'x' in place: '.*worker0.xplane.pb' stays the xplane of "
+                                           "host 'worker0'; write elsewhere with -o DIR")
+        self.assertEqual(sums(self.path("log")), before)
+        self.expect(0, "convert", run, "--host", "x", "--for", "legacy")  # pages apart from the xplane
+        self.assertIn("x.overview_page.json", os.listdir(run + "_pages"))
+        self.expect(0, "convert", run, "--host", "x", "-o", self.path("other"))
+        self.assertIn("x.xplane.pb", os.listdir(self.path("other", "plugins", "profile", RUN)))
+        self.expect(0, "convert", run, "--host", "worker0")
+        self.assertNotIn("x.overview_page.json", os.listdir(run))
+
     def test_inputs_are_never_modified(self):
         before = sums(os.path.dirname(SAMPLE))
         self.expect(0, "convert", "-o", self.path("log"), SAMPLE)
