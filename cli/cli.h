@@ -10,10 +10,12 @@
 
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "plugin_data/sink.h"
 
 struct tbp_cli {
     struct tbp_arena *arena; /* lives as long as the command runs */
     const struct tbp_common *common;
+    struct tbp_sink_fd *answer; /* standard output, for all that is JSON */
     bool color_out, color_err;
 };
 
@@ -35,6 +37,9 @@ static inline const char *tbp_plural(uint64_t n) {
 size_t tbp_cli_print(FILE *out, struct tbp_str text);
 const char *tbp_cli_printable(const struct tbp_cli *cli, const char *text); /* the same, kept */
 void tbp_cli_put(const char *text); /* the same to standard error */
+
+/* {"error":{…}}: what a program gets in place of an answer; see docs/exit_codes.md. */
+void tbp_cli_json_error(struct tbp_sink *out, const struct tbp_error *err);
 
 /* Lines to standard error, coloured on a terminal. note is silent under --quiet. */
 void tbp_cli_error(const struct tbp_cli *cli, const struct tbp_error *err);

@@ -135,10 +135,8 @@ static void json_host(struct tbp_json *j, const struct tbp_capture_host *h) {
 }
 
 static int tell_json(struct capture *c, struct tbp_error *err) {
-    struct tbp_sink_fd out;
     struct tbp_json *j = TBP_NEW(c->cli->arena, struct tbp_json);
-    tbp_sink_fd_init(&out, STDOUT_FILENO);
-    tbp_json_init(j, &out.base);
+    tbp_json_init(j, &c->cli->answer->base);
     tbp_json_char(j, '{');
     json_text(j, "run", c->out.run);
     tbp_json_char(j, ',');

@@ -580,11 +580,9 @@ static int convert_all(struct convert *c, struct tbp_error *err) {
 }
 
 static int convert_with_json(struct convert *c, struct tbp_error *err) {
-    struct tbp_sink_fd out;
     struct tbp_error ignored;
-    tbp_sink_fd_init(&out, STDOUT_FILENO);
     c->json = TBP_NEW(c->cli->arena, struct tbp_json);
-    tbp_json_init(c->json, &out.base);
+    tbp_json_init(c->json, &c->cli->answer->base);
     tbp_json_lit(c->json, "{\"runs\":[");
     int status = convert_all(c, err);
     tbp_json_char(c->json, ']');

@@ -269,10 +269,8 @@ static void json_findings(struct tbp_json *j, const struct session *s) {
 }
 
 static int tell_json(const struct session *s, struct tbp_error *err) {
-    struct tbp_sink_fd out;
     struct tbp_json *j = TBP_NEW(s->cli->arena, struct tbp_json);
-    tbp_sink_fd_init(&out, STDOUT_FILENO);
-    tbp_json_init(j, &out.base);
+    tbp_json_init(j, &s->cli->answer->base);
     tbp_json_printf(j, "{\"healthy\":%s", s->n_problems ? "false" : "true");
     if (s->path) {
         json_text(j, "path", s->path);

@@ -42,11 +42,8 @@ static int run_help(struct tbp_cli *cli, const void *values, char **args, size_t
     int status = n_args ? tbp_command_find_near(&c, args[0], err) : TBP_OK;
     if (status)
         return status;
-    if (v->common.json) {
-        struct tbp_sink_fd out;
-        tbp_sink_fd_init(&out, STDOUT_FILENO);
-        return tbp_help_json(&out.base, cli->arena, c, err);
-    }
+    if (v->common.json)
+        return tbp_help_json(&cli->answer->base, cli->arena, c, err);
     if (c)
         tbp_help_command(stdout, c, cli->color_out);
     else

@@ -356,7 +356,6 @@ static void show_host(struct info *w, struct tbp_session *s, const struct tbp_ru
 static void show_clocks(struct info *w, struct tbp_session *s) {
     struct tbp_error ignored = {0};
     struct tbp_collectives c;
-    struct tbp_sink_fd out;
     tbp_collectives_init(&c);
     struct tbp_json *j = w->json ? w->json : TBP_NEW(&c.arena, struct tbp_json);
     int status = tbp_collectives_collect(&c, s, 0, tbp_session_n_hosts(s), NULL, 0, &ignored);
@@ -365,8 +364,7 @@ static void show_clocks(struct info *w, struct tbp_session *s) {
         tbp_json_lit(j, ",\"clocks\":[");
     } else {
         fflush(stdout);
-        tbp_sink_fd_init(&out, STDOUT_FILENO);
-        tbp_json_init(j, &out.base);
+        tbp_json_init(j, &w->cli->answer->base);
     }
     for (size_t i = 0; i < n; i++) {
         if (w->json)
@@ -433,16 +431,14 @@ static void find_each(struct info *w, char **inputs, size_t n) {
 static int run_info(struct tbp_cli *cli, const void *values, char **args, size_t n_args,
                     struct tbp_error *err) {
     struct info w = {.cli = cli, .v = values};
-    struct tbp_sink_fd out;
     int status = tbp_check_format(w.v->from, err);
     if (!status)
         status = tbp_step_source_parse(&w.steps, w.v->steps, err);
     if (status)
         return status;
     if (w.v->common.json) {
-        tbp_sink_fd_init(&out, STDOUT_FILENO);
         w.json = TBP_NEW(cli->arena, struct tbp_json);
-        tbp_json_init(w.json, &out.base);
+        tbp_json_init(w.json, &cli->answer->base);
     }
     if (w.json)
         tbp_json_lit(w.json, "{\"errors\":[");

@@ -36,10 +36,8 @@ static const char *const monitor_examples[] = {
 
 static int tell_json(struct tbp_cli *cli, const char *address, const char *text,
                      struct tbp_error *err) {
-    struct tbp_sink_fd out;
     struct tbp_json *j = TBP_NEW(cli->arena, struct tbp_json);
-    tbp_sink_fd_init(&out, STDOUT_FILENO);
-    tbp_json_init(j, &out.base);
+    tbp_json_init(j, &cli->answer->base);
     tbp_json_lit(j, "{\"address\":");
     tbp_json_str(j, tbp_str_c(address), TBP_JSON_GVIZ);
     tbp_json_lit(j, ",\"text\":");

@@ -169,14 +169,12 @@ static int run_recover(struct tbp_cli *cli, const void *values, char **args, siz
                        struct tbp_error *err) {
     const struct recover_values *v = values;
     struct recovering r = {.cli = cli, .v = v, .places = args, .n_places = n_args};
-    struct tbp_sink_fd out;
     if (v->watch && (v->keep || v->dry_run))
         return tbp_fail(err, TBP_E_USAGE, "--watch with %s would tell of the same spools for ever",
                         v->keep ? "--keep" : "--dry-run");
     if (v->common.json) {
-        tbp_sink_fd_init(&out, STDOUT_FILENO);
         r.json = TBP_NEW(cli->arena, struct tbp_json);
-        tbp_json_init(r.json, &out.base);
+        tbp_json_init(r.json, &cli->answer->base);
         if (!v->watch)
             tbp_json_lit(r.json, "{\"spools\":[");
     }

@@ -137,16 +137,14 @@ static int choose_host(const struct tbp_tool *tool, struct tbp_session *s, const
     return status;
 }
 
-static int answer(const struct tbp_tool *tool, struct tbp_session *s, const struct tool_values *v,
-                  struct tbp_request *request, struct tbp_arena *arena, struct tbp_error *err) {
-    struct tbp_sink_fd out;
-    int status = choose_host(tool, s, v->host, &request->host, err);
+static int answer(const struct tbp_cli *cli, const struct tbp_tool *tool, struct tbp_session *s,
+                  const char *host_name, struct tbp_request *request, struct tbp_error *err) {
+    int status = choose_host(tool, s, host_name, &request->host, err);
     if (status)
         return status;
-    tbp_sink_fd_init(&out, STDOUT_FILENO);
-    status = tool->write(s, request, &out.base, err);
+    status = tool->write(s, request, &cli->answer->base, err);
     if (status && request->host == TBP_ALL_HOSTS && !(tool->scope & TBP_SCOPE_ALL_HOSTS))
-        return fail_several_hosts(tool, s, arena, err);
+        return fail_several_hosts(tool, s, cli->arena, err);
     return status;
 }
 
@@ -197,7 +195,7 @@ static int run_tool(struct tbp_cli *cli, const void *values, char **args, size_t
     struct tbp_pool *pool = tbp_pool_new(v->jobs);
     struct tbp_session *s =
         tbp_run_session(&loader, (enum tbp_semantics)v->semantics, cli->arena, pool);
-    status = answer(tool, s, v, &request, cli->arena, err);
+    status = answer(cli, tool, s, v->host, &request, err);
     if (!status)
         status = tell_losses(cli, s, &run, request.host, has_loss, v->strict, err);
     tbp_session_free(s);

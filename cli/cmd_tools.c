@@ -92,10 +92,8 @@ static int run_tools(struct tbp_cli *cli, const void *values, char **args, size_
         list_text(stdout);
         return TBP_OK;
     }
-    struct tbp_sink_fd out;
-    tbp_sink_fd_init(&out, STDOUT_FILENO);
     struct tbp_json *j = TBP_NEW(cli->arena, struct tbp_json);
-    tbp_json_init(j, &out.base);
+    tbp_json_init(j, &cli->answer->base);
     list_json(j);
     return tbp_json_finish(j, err);
 }

@@ -10,6 +10,7 @@
 #include "cli/doctor.h"
 #include "cli/reach.h"
 #include "cli/run_session.h"
+#include "plugin_data/json_out.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -270,11 +271,18 @@ static void tell_address(const struct view *w) {
                      "TensorBoard started without the Profile tab; 'tbprof doctor %s' may "
                      "know why",
                      w->logdir);
-    if (w->v->common.json)
-        printf("{\"address\":\"http://127.0.0.1:%u/#profile\"}\n", (unsigned)w->port);
-    else
-        printf("http://127.0.0.1:%u/#profile\n", (unsigned)w->port);
-    fflush(stdout);
+    const char *address =
+        tbp_arena_printf(w->cli->arena, "http://127.0.0.1:%u/#profile", (unsigned)w->port);
+    if (w->v->common.json) {
+        struct tbp_json *j = TBP_NEW(w->cli->arena, struct tbp_json);
+        struct tbp_error ignored; /* whoever does not read it still has TensorBoard */
+        tbp_json_init(j, &w->cli->answer->base);
+        tbp_json_printf(j, "{\"address\":\"%s\"}\n", address);
+        tbp_json_finish(j, &ignored);
+    } else {
+        puts(address);
+        fflush(stdout);
+    }
     tbp_cli_note(w->cli, "Ctrl-C ends TensorBoard%s",
                  w->v->keep ? "" : " and removes the converted files");
 }

@@ -21,24 +21,30 @@ static bool wants_color(unsigned when, int fd) {
     return when == TBP_WHEN_ALWAYS;
 }
 
-static int run_command(const struct tbp_command *c, struct tbp_cli *cli, int argc, char **argv,
-                       struct tbp_error *err) {
+struct call {
+    struct tbp_cli *cli;
+    int argc;
+    char **argv;
+    bool is_understood; /* its options are known */
+};
+
+static int run_command(const struct tbp_command *c, struct call *call, struct tbp_error *err) {
+    struct tbp_cli *cli = call->cli;
     struct tbp_parsed parsed;
     void *values = tbp_arena_alloc(cli->arena, 1, c->values_size);
     struct tbp_common *common = values;
     cli->common = common;
-    int status = tbp_options_parse(c, cli->arena, values, argc, argv, &parsed, err);
+    int status =
+        tbp_options_parse(c, cli->arena, values, call->argc - 1, call->argv + 1, &parsed, err);
     if (!status && !common->help)
         status = tbp_config_load_all(&common->configs, c, cli->arena, parsed.given, values, err);
     cli->color_out = wants_color(common->color, STDOUT_FILENO);
     cli->color_err = wants_color(common->color, STDERR_FILENO);
     if (status)
         return status;
-    if (common->help && common->json) {
-        struct tbp_sink_fd out;
-        tbp_sink_fd_init(&out, STDOUT_FILENO);
-        return tbp_help_json(&out.base, cli->arena, c, err);
-    }
+    call->is_understood = true;
+    if (common->help && common->json)
+        return tbp_help_json(&cli->answer->base, cli->arena, c, err);
     if (common->help) {
         tbp_help_command(stdout, c, cli->color_out);
         return TBP_OK;
@@ -50,35 +56,40 @@ static int run_command(const struct tbp_command *c, struct tbp_cli *cli, int arg
     return c->run(cli, values, parsed.args, parsed.n_args, err);
 }
 
-struct call {
-    struct tbp_cli *cli;
-    int argc;
-    char **argv;
-};
-
-static int dispatch(struct tbp_cli *cli, int argc, char **argv, struct tbp_error *err) {
-    if (argc < 2) {
-        tbp_help_overview(stderr, cli->color_err);
+static int dispatch(struct call *call, struct tbp_error *err) {
+    char **argv = call->argv;
+    if (call->argc < 2) {
+        tbp_help_overview(stderr, call->cli->color_err);
         return tbp_fail(err, TBP_E_USAGE, "no command given");
     }
     if (strcmp(argv[1], "--version") == 0) {
-        if (argc > 2)
+        if (call->argc > 2)
             return tbp_fail(err, TBP_E_USAGE, "'--version' takes no arguments, not '%s'", argv[2]);
         puts("tbprof " TBP_VERSION);
         return TBP_OK;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        tbp_help_overview(stdout, cli->color_out);
+        tbp_help_overview(stdout, call->cli->color_out);
         return TBP_OK;
     }
     const struct tbp_command *c;
     int status = tbp_command_find_near(&c, argv[1], err);
-    return status ? status : run_command(c, cli, argc - 1, argv + 1, err);
+    return status ? status : run_command(c, call, err);
 }
 
 static int dispatch_guarded(void *ctx, struct tbp_error *err) {
-    const struct call *c = ctx;
-    return dispatch(c->cli, c->argc, c->argv, err);
+    return dispatch(ctx, err);
+}
+
+/* Was an answer in JSON asked for? Of a call that is not understood, as far as one can see. */
+static bool wants_json(const struct call *call) {
+    bool is_there = call->cli->common->json;
+    for (int i = 1; i < call->argc && !call->is_understood && !is_there; i++) {
+        if (strcmp(call->argv[i], "--") == 0)
+            break;
+        is_there = strcmp(call->argv[i], "--json") == 0;
+    }
+    return is_there;
 }
 
 /* An answer that did not reach its reader is no answer, whatever it said. */
@@ -100,12 +111,17 @@ int main(int argc, char **argv) {
     struct tbp_error err = {0};
     tbp_signals_install();
     tbp_arena_init(&arena);
-    struct tbp_cli cli = {&arena, &defaults, isatty(STDOUT_FILENO) != 0,
+    struct tbp_sink_fd answer;
+    tbp_sink_fd_init(&answer, STDOUT_FILENO);
+    struct tbp_cli cli = {&arena, &defaults, &answer, isatty(STDOUT_FILENO) != 0,
                           isatty(STDERR_FILENO) != 0};
-    int status = tbp_guard_run(dispatch_guarded, &(struct call){&cli, argc, argv}, &err);
+    struct call call = {.cli = &cli, .argc = argc, .argv = argv};
+    int status = tbp_guard_run(dispatch_guarded, &call, &err);
     status = check_answer(&cli, status, &err);
     if (status)
         tbp_cli_error(&cli, &err);
+    if (status && !answer.has_written && wants_json(&call))
+        tbp_cli_json_error(&answer.base, &err);
     tbp_arena_release(&arena);
     return tbp_exit_code(status);
 }

@@ -49,7 +49,6 @@ int tbp_run_report(struct tbp_cli *cli, const struct tbp_report *report,
                    const struct tbp_report_values *v, const char *input,
                    struct tbp_report_request *request, struct tbp_error *err) {
     struct tbp_run run;
-    struct tbp_sink_fd out;
     struct tbp_run_loader loader = {&run, v->from, TBP_WANTED_ALL, {0}, NULL};
     bool has_loss;
     int status = choose_format(request, cli, v, err);
@@ -69,9 +68,8 @@ int tbp_run_report(struct tbp_cli *cli, const struct tbp_report *report,
     request->lacks = &lacks;
     request->host = tbp_session_n_hosts(s) == 1 ? 0 : TBP_ALL_HOSTS;
     status = v->host ? tbp_find_host(s, v->host, &request->host, err) : TBP_OK;
-    tbp_sink_fd_init(&out, STDOUT_FILENO);
     if (!status)
-        status = report->write(s, request, &out.base, err);
+        status = report->write(s, request, &cli->answer->base, err);
     if (!status)
         tell_losses(cli, s, request);
     for (size_t i = 0; !status && i < lacks.n; i++)

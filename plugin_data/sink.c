@@ -54,6 +54,7 @@ static int fd_write(struct tbp_sink *base, const void *p, size_t n, struct tbp_e
             tbp_guard_bus_error(at);
         if (done < 0)
             return tbp_fail_errno(err, TBP_E_IO, "cannot write output");
+        s->has_written = true;
         at += done;
         n -= (size_t)done;
     }

@@ -39,6 +39,7 @@ void tbp_sink_memory_release(struct tbp_sink_memory *s);
 struct tbp_sink_fd {
     struct tbp_sink base;
     int fd;
+    bool has_written;
 };
 void tbp_sink_fd_init(struct tbp_sink_fd *s, int fd);
 

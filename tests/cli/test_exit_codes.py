@@ -10,6 +10,9 @@ import unittest
 import fake_python
 from support import ROOT, SAMPLE, Case
 
+# What their answers tell of failures themselves: runs, inputs, servers, findings, spools, losses.
+TELLS_ITSELF = {("convert", 1), ("convert", 2), ("info", 1), ("info", 2), ("capture", 2), ("check", 1), ("doctor", 1),
+                ("recover", 1), ("tool", 1)}
 NEEDS_A_SERVER = {("capture", 1), ("monitor", 1), ("capture", 0), ("monitor", 0)}
 
 
@@ -90,6 +93,34 @@ class ExitCodes(Case):
                 with self.subTest(command=command, code=code, args=args):
                     r = self.expect(code, command, *args)
                     self.assertEqual("error:" in r.stderr, code != 0, r.stderr)
+
+    def test_every_failure_is_json_on_request(self):
+        for (command, code), calls in self.calls().items():
+            for args in calls if code else ():
+                with self.subTest(command=command, code=code, args=args):
+                    has_json = command not in ("export", "completion")
+                    r = self.expect(code if has_json else 2, command, "--json", *args)
+                    answer = json.loads(r.stdout)
+                    if "error" not in answer:
+                        self.assertIn((command, code), TELLS_ITSELF)
+                        continue
+                    self.assertEqual(list(answer), ["error"])
+                    error = answer["error"]
+                    self.assertEqual(list(error), ["message", "path", "offset", "causes", "exit_code"])
+                    self.assertEqual(error["exit_code"], r.returncode)
+                    self.assertIn(error["message"], r.stderr)
+
+    def test_json_of_a_failure_has_path_and_offset(self):
+        bad = self.path("bad.json.gz")
+        with open(bad, "wb") as f:
+            f.write(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03" + b"\xff" * 40)  # no kind of block
+        error = json.loads(self.expect(1, "stats", bad, "--json").stdout)["error"]
+        self.assertEqual(error, {"message": "compressed input is cut or damaged before its first byte", "path": bad,
+                                 "offset": 11, "causes": [], "exit_code": 1})
+
+    def test_the_end_of_options_ends_the_search_for_json(self):
+        self.assertEqual(self.expect(2, "run", "--no-such", "--", "true", "--json").stdout, "")
+        self.assertIn("error", json.loads(self.expect(2, "no-such-command", "--json").stdout))
 
     def test_the_manual_has_all_commands_and_the_test_all_codes(self):
         commands = [c["name"] for c in json.loads(self.expect(0, "help", "--json").stdout)["commands"]]
