@@ -270,15 +270,6 @@ static int show_steps(struct tbp_session *s, uint32_t host, struct tbp_json *j,
     return TBP_OK;
 }
 
-/* Has everything counted that the pages would tell. */
-static int count_repairs(struct tbp_session *s, uint32_t host, struct tbp_error *err) {
-    for (size_t i = 0; tbp_analyses[i]; i++) {
-        if (tbp_analyses[i]->counts && !tbp_session_table(s, tbp_analyses[i], host, err))
-            return err->code;
-    }
-    return TBP_OK;
-}
-
 /* First the file as it is, then what grouping finds in it (which may add events). */
 static int tell_host(struct tbp_session *s, const struct tbp_run *run, uint32_t host,
                      struct tbp_json *j, struct tbp_error *err) {
@@ -293,7 +284,7 @@ static int tell_host(struct tbp_session *s, const struct tbp_run *run, uint32_t 
     }
     int status = show_steps(s, host, j, err);
     if (!status)
-        status = count_repairs(s, host, err);
+        status = tbp_session_count_all(s, host, err);
     h = status ? NULL : tbp_session_host(s, host, err);
     if (!h)
         return err->code;

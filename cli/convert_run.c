@@ -178,6 +178,14 @@ static int write_files(struct host_state *h, uint64_t work_bytes, struct tbp_err
     return tbp_pool_for(h->run->job->pool, h->n_pages + (h->opened != NULL), write_file, h, err);
 }
 
+/* Repairs on pages that plugins make themselves, of the xplane, are told as well. */
+static int count_repairs(const struct run_state *run, uint32_t host, struct tbp_error *err) {
+    bool wants_all = true;
+    for (size_t i = 0; tbp_tools[i]; i++)
+        wants_all &= run->job->is_tool_wanted[i];
+    return wants_all ? tbp_session_count_all(run->session, host, err) : TBP_OK;
+}
+
 /* Seconds of the first line that knows its time. */
 static int64_t start_of(const struct tbp_host *host) {
     int64_t first_ns = 0;
@@ -200,6 +208,8 @@ static int convert_opened(struct host_state *h, struct tbp_host *host,
     }
     plan_pages(h, TBP_SCOPE_HOST);
     int status = write_files(h, file->size_bytes, err);
+    if (!status)
+        status = count_repairs(h->run, h->host, err);
     if (h->n_left_out)
         tbp_ledger_count(&host->ledger, TBP_LEDGER_WRITE_CAP, h->n_left_out, TBP_NO_OFFSET);
     result->has_old_xplane =

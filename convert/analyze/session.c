@@ -390,6 +390,14 @@ const void *tbp_session_table(struct tbp_session *s, const struct tbp_analysis *
     return table;
 }
 
+int tbp_session_count_all(struct tbp_session *s, uint32_t host, struct tbp_error *err) {
+    for (size_t i = 0; tbp_analyses[i]; i++) {
+        if (tbp_analyses[i]->counts && !tbp_session_table(s, tbp_analyses[i], host, err))
+            return err->code;
+    }
+    return TBP_OK;
+}
+
 static uint64_t place_memory(struct place *p) {
     if (pthread_mutex_trylock(&p->lock))
         return p->memory_bytes;

@@ -89,6 +89,8 @@ void tbp_session_release_events(struct tbp_session *s, uint32_t host);
 /* The memoised table, or NULL on failure (err filled). */
 const void *tbp_session_table(struct tbp_session *s, const struct tbp_analysis *a, uint32_t host,
                               struct tbp_error *err);
+/* Has everything counted in the host's ledger that its pages would tell, all of them. */
+int tbp_session_count_all(struct tbp_session *s, uint32_t host, struct tbp_error *err);
 /* What hosts and tables occupy, in bytes; what another thread is computing counts as it was before.
  * Never waits. */
 uint64_t tbp_session_memory(struct tbp_session *s);

@@ -259,6 +259,15 @@ class Convert(Case):
         r = self.expect(0, "convert", "-q", "-o", self.path("log"), TWO_HOSTS)
         self.assertEqual((r.stdout, r.stderr), ("", ""))
 
+    def test_info_counts_what_convert_counts(self):
+        for path, unsigned in ((SAMPLE, 68), (LOOPS, 0), (TWO_HOSTS, None)):
+            made = json.loads(self.expect(0, "convert", "-o", self.path("log"), "--json", path).stdout)["runs"][0]
+            told = json.loads(self.expect(0, "info", "--json", path).stdout)["runs"][0]
+            for done, host in zip(made["hosts"], told["hosts"]):  # ALL_HOSTS is behind them
+                self.assertEqual(done["ledger"], host["ledger"])
+                if unsigned is not None:  # ids of tf.data's events
+                    self.assertEqual(host["ledger"]["counters"].get("repair_unsigned", {}).get("count", 0), unsigned)
+
     def test_strict_tells_a_loss_by_its_exit_code(self):
         cut = self.path("cut.xplane.pb")
         with open(SAMPLE, "rb") as f, open(cut, "wb") as g:
