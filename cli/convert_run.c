@@ -188,8 +188,8 @@ static int count_repairs(const struct run_state *run, uint32_t host, struct tbp_
 
 /* Seconds of the first line that knows its time. */
 static int64_t start_of(const struct tbp_host *host) {
-    int64_t first_ns = 0;
-    for (size_t i = 0; i < host->n_planes; i++) {
+    int64_t first_ns = host->epoch_ns;
+    for (size_t i = 0; i < host->n_planes && !host->epoch_ns; i++) {
         int64_t start_ns = tbp_plane_start_ns(&host->planes[i]);
         if (start_ns > 0 && (first_ns == 0 || start_ns < first_ns))
             first_ns = start_ns;

@@ -7,6 +7,8 @@
 
 #include "base/sort.h"
 #include "base/vec.h"
+#include "convert/analyze/repair_marks.h"
+#include "convert/model/stats.h"
 
 /* Events without times of their own (sums over many) have no order of time either. */
 static bool is_in_order(const struct tbp_events *ev) {
@@ -61,11 +63,40 @@ void tbp_order_events(struct tbp_host *h) {
     }
 }
 
-void tbp_count_epoch_events(struct tbp_host *h) {
-    uint64_t n = 0;
+/* Smallest timestamp_ns of the lines since the epoch, 0 without such lines. */
+static int64_t first_epoch_ns(const struct tbp_host *h) {
+    int64_t first_ns = 0;
     for (size_t p = 0; p < h->n_planes; p++)
+        for (size_t k = 0; k < h->planes[p].n_lines; k++) {
+            const struct tbp_line *l = &h->planes[p].lines[k];
+            if (tbp_line_is_since_epoch(l) && (first_ns == 0 || l->timestamp_ns < first_ns))
+                first_ns = l->timestamp_ns;
+        }
+    return first_ns;
+}
+
+static bool was_moved(const struct tbp_host *h) {
+    struct tbp_stat st;
+    for (size_t p = 0; p < h->n_planes; p++)
+        if (tbp_plane_stat_named(&h->planes[p], TBP_MARK_EPOCH, &st))
+            return true;
+    return false;
+}
+
+static uint64_t move_line(struct tbp_line *l, int64_t epoch_ns) {
+    if (!tbp_line_is_since_epoch(l))
+        return 0;
+    l->timestamp_ns -= epoch_ns;
+    for (size_t i = 0; i < l->ev.n; i++)
+        l->ev.start_ps[i] -= (uint64_t)epoch_ns * 1000u;
+    return l->ev.n;
+}
+
+void tbp_move_epoch_lines(struct tbp_host *h) {
+    uint64_t n = 0;
+    h->epoch_ns = was_moved(h) ? 0 : first_epoch_ns(h);
+    for (size_t p = 0; p < h->n_planes && h->epoch_ns; p++)
         for (size_t k = 0; k < h->planes[p].n_lines; k++)
-            if (tbp_line_is_since_epoch(&h->planes[p].lines[k]))
-                n += h->planes[p].lines[k].ev.n;
+            n += move_line(&h->planes[p].lines[k], h->epoch_ns);
     tbp_ledger_count(&h->ledger, TBP_LEDGER_REPAIR_EPOCH, n, TBP_NO_OFFSET);
 }

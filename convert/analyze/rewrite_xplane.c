@@ -22,7 +22,6 @@ struct rewrite {
     bool is_damaged;  /* copy nothing unseen */
     bool marks_steps; /* R1 was applied to this host */
     bool looks_for_shm;
-    int64_t epoch_ns;     /* taken from lines since the epoch; 0: none */
     uint64_t shortest_ps; /* host events below it that nothing refers to are left out */
     uint64_t n_left_out;
     uint64_t n_repaired[TBP_REPAIR_MARKS]; /* as the marks shall tell */
@@ -121,7 +120,7 @@ static bool plane_needs_repair(const struct tbp_plane *p) {
     if (lacks_vendor(p))
         return true;
     for (size_t i = 0; i < p->n_lines; i++)
-        if (tbp_line_is_since_epoch(&p->lines[i]) || line_needs_repair(&p->lines[i], is_gpu))
+        if (line_needs_repair(&p->lines[i], is_gpu))
             return true;
     return false;
 }
@@ -142,7 +141,7 @@ bool tbp_rewrite_xplane_is_needed(const struct tbp_session *s, const struct tbp_
     if (tbp_session_semantics(s) != TBP_SEMANTICS_REPAIR)
         return false;
     if (has_repaired(h, TBP_LEDGER_REPAIR_STEP_NUM) || has_repaired(h, TBP_LEDGER_REPAIR_LOOPS) ||
-        has_repaired(h, TBP_LEDGER_REPAIR_ORDER) || uses_shm(h))
+        has_repaired(h, TBP_LEDGER_REPAIR_ORDER) || uses_shm(h) || h->epoch_ns)
         return true;
     for (size_t i = 0; i < h->n_planes; i++)
         if (plane_needs_repair(&h->planes[i]))
@@ -178,7 +177,7 @@ static struct plane_ids ids_of(const struct rewrite *rw, const struct tbp_plane 
         ids.tf_op = stat_id(p, TBP_STAT_TF_OP, &next);
     if (rw->repairs && lacks_vendor(p))
         ids.vendor = stat_id(p, TBP_STAT_DEVICE_VENDOR, &next);
-    if (rw->epoch_ns && p->index == 0)
+    if (rw->h->epoch_ns && p->index == 0)
         ids.epoch = named_stat_id(p, TBP_STR(TBP_MARK_EPOCH), &next);
     for (size_t k = 0; k < TBP_REPAIR_MARKS && p->index == 0; k++)
         if (rw->n_repaired[k])
@@ -409,10 +408,8 @@ static void write_line(struct rewrite *rw, struct tbp_xspace_out *o, const struc
                        const struct plane_ids *ids) {
     if (l->is_derived && l->ev.n && is_result(l, 0))
         return;
-    int64_t start_ns =
-        tbp_line_is_since_epoch(l) ? l->timestamp_ns - rw->epoch_ns : l->timestamp_ns;
     tbp_xspace_line(o, &(struct tbp_xspace_line){l->id, l->display_id, l->name, l->display_name,
-                                                 start_ns, l->duration_ps});
+                                                 l->timestamp_ns, l->duration_ps});
     write_events(rw, o, l, ids);
 }
 
@@ -448,7 +445,7 @@ static void write_plane_stats(const struct rewrite *rw, struct tbp_xspace_out *o
     if (ids->vendor)
         tbp_xspace_stat_str(o, ids->vendor, TBP_STR("Nvidia"));
     if (ids->epoch)
-        tbp_xspace_stat_i64(o, ids->epoch, rw->epoch_ns);
+        tbp_xspace_stat_i64(o, ids->epoch, rw->h->epoch_ns);
     for (size_t k = 0; k < TBP_REPAIR_MARKS; k++)
         if (ids->marks[k])
             tbp_xspace_stat_i64(o, ids->marks[k], (int64_t)rw->n_repaired[k]);
@@ -564,7 +561,6 @@ int tbp_rewrite_xplane(struct tbp_session *s, uint32_t host, uint64_t max_bytes,
     rw.is_damaged = !h->is_foreign && must_not_be_copied(&h->ledger);
     rw.marks_steps = rw.repairs && has_repaired(h, TBP_LEDGER_REPAIR_STEP_NUM);
     rw.looks_for_shm = rw.repairs && uses_shm(h);
-    rw.epoch_ns = rw.repairs ? tbp_host_epoch_ns(h) : 0;
     rw.damage = rw.repairs ? tbp_host_damage_text(h, &names) : TBP_STR_NONE;
     int status = rw.repairs ? count_repairs(&rw, s, host, &names, err) : TBP_OK;
     if (!status)

@@ -142,8 +142,8 @@ struct loading {
 static int prepare(const struct tbp_session *s, struct tbp_host *h, struct tbp_error *err) {
     bool repairs = s->semantics == TBP_SEMANTICS_REPAIR;
     if (repairs) {
+        tbp_move_epoch_lines(h);
         tbp_order_events(h);
-        tbp_count_epoch_events(h);
     }
     int status = tbp_step_source_apply(h, &s->steps, err);
     if (!status && repairs)

@@ -24,7 +24,6 @@ struct build {
     enum tbp_semantics semantics;
     struct tbp_derived derived;
     struct tbp_trace *out;
-    int64_t epoch_ns; /* shown from there; 0: times stay as they are */
 };
 
 /* ---- keys ---- */
@@ -181,12 +180,6 @@ static void build_metas(const struct build *b, const struct tbp_derived_plane *d
 
 /* ---- lines ---- */
 
-static uint64_t epoch_shift(struct build *b, const struct tbp_line *l) {
-    if (b->epoch_ns == 0 || !tbp_line_is_since_epoch(l))
-        return 0;
-    return 0 - (uint64_t)b->epoch_ns * 1000;
-}
-
 static void add_line(struct build *b, struct tbp_trace_plane *p, const struct tbp_line *l,
                      int64_t display_id, struct tbp_trace_line made) {
     made.plane = p;
@@ -194,7 +187,6 @@ static void add_line(struct build *b, struct tbp_trace_plane *p, const struct tb
     made.tid = (uint32_t)(display_id ? display_id : l->id);
     bool by_order = b->semantics == TBP_SEMANTICS_TF && tbp_is_host_plane(p->plane->name);
     made.sort_index = by_order ? (uint32_t)p->n_lines + 1 : made.tid;
-    made.shift_ps += epoch_shift(b, l);
     p->lines[p->n_lines++] = made;
 }
 
@@ -315,8 +307,6 @@ int tbp_trace_build(struct tbp_session *s, uint32_t host, enum tbp_trace_view vi
         return tbp_cause(err, "while building the trace view");
     if (b.semantics != TBP_SEMANTICS_TF && tbp_derive_lines(s, host, a, &b.derived, err))
         return err ? err->code : TBP_E_INTERNAL;
-    if (b.semantics == TBP_SEMANTICS_REPAIR)
-        b.epoch_ns = tbp_host_epoch_ns(b.host);
     *out = (struct tbp_trace){.host = b.host};
     out->planes = TBP_NEW_N(a, struct tbp_trace_plane, b.host->n_planes);
     if (view == TBP_TRACE_STATIC)

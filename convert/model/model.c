@@ -100,17 +100,6 @@ int64_t tbp_plane_start_ns(const struct tbp_plane *p) {
     return start;
 }
 
-int64_t tbp_host_epoch_ns(const struct tbp_host *h) {
-    int64_t first_ns = 0;
-    for (size_t p = 0; p < h->n_planes; p++)
-        for (size_t k = 0; k < h->planes[p].n_lines; k++) {
-            const struct tbp_line *l = &h->planes[p].lines[k];
-            if (tbp_line_is_since_epoch(l) && (first_ns == 0 || l->timestamp_ns < first_ns))
-                first_ns = l->timestamp_ns;
-        }
-    return first_ns;
-}
-
 uint32_t tbp_has_of_stat(enum tbp_stat_key key) {
     static const uint32_t bits[TBP_STAT_KEYS] = {
         [TBP_STAT_GROUP_ID] = TBP_HAS_GROUP,

@@ -182,14 +182,15 @@ struct tbp_host {
     size_t n_groups;
     struct tbp_group_link *group_links; /* made by grouping; each pair once, ascending */
     size_t n_group_links;
-    int64_t file_rank;         /* rank in a distributed job by the name of the file, … */
-    bool has_file_rank;        /* … if that tells one */
-    bool is_foreign;           /* not read from an xplane: the input holds none of its bytes */
-    bool was_grouped;          /* the file came with groups: nothing was computed */
-    bool has_loops;            /* made by grouping: its groups are iterations of loops */
-    bool has_given_steps;      /* by --steps: nothing but its marks makes a step */
-    bool wants_no_steps;       /* … and it asks for none */
-    bool had_added_plane;      /* the file's /host:CPU was added by tbprof and is left out here */
+    int64_t file_rank;    /* rank in a distributed job by the name of the file, … */
+    bool has_file_rank;   /* … if that tells one */
+    bool is_foreign;      /* not read from an xplane: the input holds none of its bytes */
+    bool was_grouped;     /* the file came with groups: nothing was computed */
+    bool has_loops;       /* made by grouping: its groups are iterations of loops */
+    bool has_given_steps; /* by --steps: nothing but its marks makes a step */
+    bool wants_no_steps;  /* … and it asks for none */
+    bool had_added_plane; /* the file's /host:CPU was added by tbprof and is left out here */
+    int64_t epoch_ns;     /* taken from lines since the epoch (analyze/event_order.h); 0: none */
     uint64_t n_unsigned_steps; /* made by grouping: unsigned numbers of steps that it read */
     struct tbp_ledger ledger;
     struct tbp_arena arena;   /* names, tables of metadata */
@@ -239,8 +240,6 @@ int64_t tbp_plane_start_ns(const struct tbp_plane *p);
 static inline bool tbp_line_is_since_epoch(const struct tbp_line *l) {
     return l->timestamp_ns > INT64_MAX / 1000;
 }
-/* Smallest timestamp_ns of the host's lines since the epoch, 0 without such lines. */
-int64_t tbp_host_epoch_ns(const struct tbp_host *h);
 
 static inline struct tbp_str tbp_event_name(const struct tbp_line *l, size_t i) {
     return l->metas[l->ev.meta[i]].name;

@@ -369,7 +369,7 @@ struct line_reading {
     struct reading *r;
     struct tbp_line *l;
     const uint8_t *file_end;
-    uint64_t base_ps;
+    uint64_t base_ps, over_base_ps; /* the latter 0 where base_ps runs over in any case */
     struct tbp_ledger ledger;
 };
 
@@ -460,7 +460,8 @@ static void store_event(struct line_reading *lr, size_t k, const struct tbp_even
         note(lr, TBP_LEDGER_NEGATIVE_TIME, body);
     ev->start_ps[k] = lr->base_ps + (uint64_t)row->offset_ps;
     ev->dur_ps[k] = (uint64_t)row->dur_ps;
-    if (ev->start_ps[k] + ev->dur_ps[k] < ev->start_ps[k])
+    uint64_t start_ps = lr->over_base_ps + (uint64_t)row->offset_ps;
+    if (start_ps + ev->dur_ps[k] < start_ps)
         note(lr, TBP_LEDGER_TIME_OVERFLOW, body);
     ev->meta[k] = meta;
     ev->has[k] = row->has;
@@ -518,6 +519,7 @@ static int read_job(void *ctx, size_t i, struct tbp_error *err) {
     struct line_reading lr = {
         .r = r, .l = line_of(r, pl), .file_end = r->file + r->host->input.size};
     lr.base_ps = (uint64_t)lr.l->timestamp_ns * 1000u;
+    lr.over_base_ps = tbp_line_is_since_epoch(lr.l) ? 0 : lr.base_ps;
     tbp_ledger_init(&lr.ledger);
     size_t n = pl->is_wanted ? read_listed(&lr, pl) : read_events(&lr, pl);
     lr.l->ev.n = n;

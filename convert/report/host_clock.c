@@ -14,11 +14,11 @@ enum { FEWEST_ENDS = 3 };
 struct tbp_host_clock tbp_host_clock_of(const struct tbp_host *h) {
     struct tbp_host_clock c = {0};
     struct tbp_stat st;
+    if (h->epoch_ns)
+        return (struct tbp_host_clock){
+            .state = TBP_CLOCK_AS_TOLD, .has_wall = true, .base_ps = (uint64_t)h->epoch_ns * 1000u};
     for (size_t p = 0; p < h->n_planes; p++) {
         const struct tbp_plane *plane = &h->planes[p];
-        for (size_t k = 0; k < plane->n_lines; k++)
-            if (tbp_line_is_since_epoch(&plane->lines[k]))
-                return (struct tbp_host_clock){.state = TBP_CLOCK_AS_TOLD, .has_wall = true};
         bool was_moved = tbp_plane_stat_named(plane, TBP_MARK_EPOCH, &st);
         if (!was_moved && !tbp_plane_stat_named(plane, "profile_start_time", &st))
             continue;
@@ -27,7 +27,7 @@ struct tbp_host_clock tbp_host_clock_of(const struct tbp_host *h) {
             c.base_ps = tbp_stat_iu(&st) * 1000u;
         }
         if (was_moved)
-            break; /* told by the lines themselves, before */
+            break; /* told by the lines themselves, once */
     }
     c.state = c.has_wall ? TBP_CLOCK_AS_TOLD : TBP_CLOCK_UNKNOWN;
     return c;

@@ -26,6 +26,11 @@ REPAIRED = {
               {"repair_level_0": 1, "repair_shm": 2, "repair_vendor": 1}),
     "epoch": ('plane 1 "/host:CPU"\n line 1 "main" at 1700000000000000000ns\n  0 +1us "a"\n  5us +1us "b"\n',
               {"repair_epoch": 2}),
+    # 2^63 - 1 ns and 2^64 ps: far from the first line, and where picoseconds since the epoch run over
+    "epoch-end": ('plane 1 "/host:CPU"\n line 1 "main" at 9223372036854776ns\n  0 +1us "a"\n'
+                  ' line 2 "far" at 9223372036854775807ns\n  0 +1us "b"\n  2us +1us "c"\n'
+                  ' line 3 "over" at 18446744073709551ns\n  0 +100ps "d"\n  600ps +1us "e"\n  2us +1us "f"\n',
+                  {"repair_epoch": 6}),
     "order": ('plane 1 "/host:CPU"\n line 1 "main"\n  5us +1us "late"\n  1us +1us "early"\n', {"repair_order": 1}),
     "no-host-plane": ('plane 1 "/device:GPU:0"\n stat device_vendor="Nvidia"\n line 7 "Stream #7"\n'
                       '  0 +2us "k" correlation_id=1u kernel_details="regs:8 grid:1,1,1 block:1,1,1"\n', {}),
@@ -61,9 +66,9 @@ class Reconvert(Case):
         return found
 
     def told(self, *args):
-        """Counts of the repairs that a conversion, or `info`, tells."""
+        """What a conversion, or `info`, counts."""
         hosts = json.loads(self.expect(0, *args, "--json").stdout)["runs"][0]["hosts"]
-        return {k: c["count"] for k, c in hosts[0]["ledger"]["counters"].items() if k.startswith("repair_")}
+        return {k: c["count"] for k, c in hosts[0]["ledger"]["counters"].items()}
 
     def thrice(self, source, *options):
         """What three conversions tell: of the source, in place, of the written xplane into another folder. All three
@@ -141,7 +146,7 @@ class Reconvert(Case):
                 self.assertEqual(self.told("info", source), {})
         source = self.from_text('plane 1 "/host:CPU"\n stat tbprof_repair_step_num=2\n stat tbprof_repair_step_num=3\n'
                                 'plane 2 "/host:CPU"\n stat tbprof_repair_step_num=5\n stat tbprof_repair_sub_ns=5\n')
-        self.assertEqual(self.told("info", source), {"repair_step_num": 2})
+        self.assertEqual(self.told("info", source), {"repair_step_num": 2, "duplicate_plane": 1})
 
     def test_clocks_of_moved_times(self):
         def clock(path):
