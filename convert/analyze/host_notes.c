@@ -41,11 +41,14 @@ struct tbp_str tbp_host_damage_text(const struct tbp_host *h, struct tbp_arena *
     }
     if (text)
         text = tbp_arena_printf(
-            a, "A file of this run is cut or damaged (%s): these pages lack what is missing.",
-            text);
+            a, TBP_NOTE_OF_FILE "is cut or damaged (%s): these pages lack what is missing.", text);
     else if (h->size_bytes == 0)
-        text = "A file of this run is empty: was it still being written?";
+        text = TBP_NOTE_OF_FILE "is empty: was it still being written?";
     return text ? tbp_str_c(text) : TBP_STR_NONE;
+}
+
+bool tbp_note_is_of_files(struct tbp_str warning) {
+    return tbp_str_starts(warning, TBP_NOTE_OF_FILE) || tbp_str_starts(warning, TBP_NOTE_OF_FILES);
 }
 
 /* Those of the file, and what the reading has to say of it. */

@@ -22,6 +22,12 @@ struct tbp_host_notes {
  * under the official semantics, which say nothing of it. A rewritten file keeps it, being whole. */
 struct tbp_str tbp_host_damage_text(const struct tbp_host *h, struct tbp_arena *a);
 
+/* A warning of ours that files are damaged, empty or left out, also one that a rewritten file kept.
+ */
+#define TBP_NOTE_OF_FILES "Files of this run "
+#define TBP_NOTE_OF_FILE  "A file of this run "
+bool tbp_note_is_of_files(struct tbp_str warning);
+
 extern const struct tbp_analysis tbp_analysis_host_notes;
 const struct tbp_host_notes *tbp_host_notes(struct tbp_session *s, uint32_t host,
                                             struct tbp_error *err);

@@ -6,6 +6,7 @@
 #include "convert/backend/session_cache.h"
 
 #include "base/guard.h"
+#include "convert/analyze/host_notes.h"
 #include "convert/model/builder.h"
 #include "convert/read/reader.h"
 
@@ -80,7 +81,7 @@ void tbp_session_cache_free(struct tbp_session_cache *c) {
 
 static void tell_left_out(struct tbp_host *h, const char *names) {
     const char *text = tbp_arena_printf(
-        &h->arena, "Files of this run that cannot be read as profiles are left out: %s.", names);
+        &h->arena, TBP_NOTE_OF_FILES "that cannot be read as profiles are left out: %s.", names);
     tbp_host_add_text(h, &h->warnings, &h->n_warnings, tbp_str_c(text));
 }
 

@@ -51,6 +51,15 @@ static void put_advice(struct tbp_json *j) {
     tbp_gviz_end(&g);
 }
 
+/* Other warnings of a recording stand on the overview only, as in the official pages. */
+static void put_warnings_of_files(struct tbp_gviz *g, const struct tbp_page *p) {
+    if (tbp_session_semantics(p->session) != TBP_SEMANTICS_REPAIR)
+        return;
+    for (size_t i = 0; i < p->notes->n_warnings; i++)
+        if (tbp_note_is_of_files(p->notes->warnings[i]))
+            tbp_page_put_message(g, "WARNING", p->notes->warnings[i]);
+}
+
 static void put_diagnostics(struct tbp_json *j, const struct tbp_page *p) {
     struct tbp_gviz g;
     const char *warning = tbp_page_step_warning(p->in.steps),
@@ -58,6 +67,7 @@ static void put_diagnostics(struct tbp_json *j, const struct tbp_page *p) {
     tbp_page_begin_diagnostics(&g, j);
     if (repair)
         tbp_page_put_message(&g, "INFO", tbp_str_c(repair));
+    put_warnings_of_files(&g, p);
     if (warning)
         tbp_page_put_message(&g, "WARNING", tbp_str_c(warning));
     tbp_gviz_end(&g);

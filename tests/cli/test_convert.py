@@ -220,9 +220,15 @@ class Convert(Case):
         self.assertFalse({"bad_wire", "truncated", "event_dropped"} & set(clean["ledger"]["counters"]))
 
     def warnings(self, path, *options):
-        tables = json.loads(self.expect(0, "tool", "overview_page", path, *options).stdout)
-        rows = [[cell["v"] for cell in row["c"]] for row in tables[DIAGNOSTICS]["rows"]]
-        return [text for severity, text in rows if severity == "WARNING" and "No step marker" not in text]
+        """Of the overview, and the same of the input pipeline page in both dialects."""
+        told = []
+        for tool, table, dialect in (("overview_page", DIAGNOSTICS, "newest"), ("overview_page", DIAGNOSTICS, "legacy"),
+                                     ("input_pipeline_analyzer", -1, "newest"), ("input_pipeline_analyzer", -1, "legacy")):
+            tables = json.loads(self.expect(0, "tool", tool, path, "--dialect", dialect, *options).stdout)
+            rows = [[cell["v"] for cell in row["c"]] for row in tables[table]["rows"]]
+            told.append([text for severity, text in rows if severity == "WARNING" and "No step marker" not in text])
+        self.assertEqual(told[1:], told[:1] * 3)
+        return told[0]
 
     def test_pages_tell_that_a_file_is_cut_or_empty_also_after_converting(self):
         told = {"cut": "A file of this run is cut or damaged (values which run past the end of their message): "
