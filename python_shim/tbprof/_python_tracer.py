@@ -98,3 +98,12 @@ def stop():
     """Before the session stops, so that the notes reach the profile."""
     with _lock:
         _stop()
+
+
+def _in_child():
+    """A child that is not recorded has nothing to be called for: a loader's workers would be slower."""
+    if not _core.is_active(0):
+        stop()
+
+
+os.register_at_fork(after_in_child=_in_child)

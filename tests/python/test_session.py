@@ -146,7 +146,7 @@ class Sessions(recorded.Case):
             thread.join()
         if tbprof.is_active(0):
             tbprof.stop(save=False)
-        self.assertIsNone(sys.getprofile())
+        self.assertIsNone(threading._profile_hook)  # pylint: disable=protected-access
         if hasattr(sys, "monitoring"):
             self.assertEqual([sys.monitoring.get_tool(i) for i in range(6)].count("tbprof"), 0)
 

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 import unittest
+import warnings
 
 import recorded
 import tbprof
@@ -75,6 +76,24 @@ class Tracer(recorded.Case):
         self.assertEqual(len(self.told()), 1, self.told())
         self.assertIn("in the function tracer", self.told()[0])
         self.run_of()
+
+    def test_a_child_is_traced_only_if_it_is_recorded(self):
+        def is_on():
+            if hasattr(sys, "monitoring"):
+                return sys.monitoring.get_tool(sys.monitoring.PROFILER_ID) is not None
+            return threading._profile_hook is not None  # pylint: disable=protected-access
+        for options, expected in (({}, False), ({"follow_fork": True}, True)):
+            tbprof.start(self.logdir, python_tracer_level=1, **options)
+            self.assertTrue(is_on())
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of a fork beside threads
+                child = os.fork()
+            if child == 0:
+                os._exit(is_on())
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), expected, options)
+            self.assertTrue(is_on())
+            tbprof.stop()
+            self.assertFalse(is_on())
 
     def test_a_session_that_begins_later_is_traced_from_then_on(self):
         def paused():
