@@ -57,6 +57,8 @@ static const char *path_of(struct trace *t, const struct tbp_capture_host *host,
 static int store_file(struct trace *t, const char *path, struct tbp_str bytes,
                       struct tbp_error *err) {
     struct tbp_sink_file *file = NULL;
+    if (access(path, F_OK) == 0) /* of somebody who began at the same time */
+        return tbp_fail(err, TBP_E_USAGE, "'%s' is there already and is not overwritten", path);
     int status = tbp_rundir_make(t->out->folder, err);
     if (!status)
         status = tbp_sink_file_new(&file, path, err);
@@ -317,16 +319,15 @@ static int absolute_root(struct trace *t, struct tbp_error *err) {
 
 static int name_run(struct trace *t, struct tbp_error *err) {
     char name[TBP_RUNDIR_TIME_NAME];
-    const char *run = t->plan->session_id;
-    if (run && !tbp_capture_is_name(tbp_str_c(run)))
-        return tbp_fail(err, TBP_E_USAGE, "'%s' is no name of a run: " TBP_CAPTURE_NAME_RULE, run);
-    if (!run) {
-        tbp_rundir_time_name(name, (time_t)(tbp_realtime_ns() / 1000000000));
-        run = tbp_arena_printf(t->arena, "%s", name);
-        for (int i = 1;
-             access(tbp_arena_printf(t->arena, "%s/%s", t->root, run), F_OK) == 0 && i < 1000; i++)
-            run = tbp_arena_printf(t->arena, "%s_%d", name, i);
-    }
+    const char *wish = t->plan->session_id;
+    if (wish && !tbp_capture_is_name(tbp_str_c(wish)))
+        return tbp_fail(err, TBP_E_USAGE, "'%s' is no name of a run: " TBP_CAPTURE_NAME_RULE, wish);
+    tbp_rundir_time_name(name, (time_t)(tbp_realtime_ns() / 1000000000));
+    wish = wish ? wish : name;
+    const char *run = tbp_arena_printf(t->arena, "%s", wish);
+    for (int i = 1;
+         access(tbp_arena_printf(t->arena, "%s/%s", t->root, run), F_OK) == 0 && i < 1000; i++)
+        run = tbp_arena_printf(t->arena, "%s_%d", wish, i);
     t->out->run = run;
     t->out->folder = tbp_arena_printf(t->arena, "%s/%s", t->root, run);
     return TBP_OK;

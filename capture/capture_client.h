@@ -46,7 +46,7 @@ struct tbp_capture_plan {
     const char *const *workers; /* not NULL: one call to the first target for all of these */
     size_t n_workers;
     const char *logdir;     /* runs go to <logdir>/plugins/profile */
-    const char *session_id; /* NULL: the time, never a run that exists */
+    const char *session_id; /* NULL: the time; one that exists gets "_1", "_2" … */
     uint64_t duration_ms, delay_ms;
     unsigned attempts;
     unsigned host_level, device_level, python_level;

@@ -5,19 +5,47 @@
 #include "capture/capture_request.h"
 
 #include "capture/quiet_thread.h"
+#include "plugin_data/rundir.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 enum { MAX_UNPACKED_BYTES = 64 << 20, MAX_LEVEL = 9 };
 
+/* Of valid UTF-8. */
+static uint32_t next_character(struct tbp_str *s) {
+    unsigned char first = (unsigned char)*s->p;
+    size_t n = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    uint32_t c = n == 1 ? first : first & (0x7fu >> n);
+    for (size_t i = 1; i < n; i++)
+        c = c << 6 | ((unsigned char)s->p[i] & 0x3f);
+    *s = tbp_str_sub(*s, n, s->n);
+    return c;
+}
+
+/* Controls, blanks but ' ', and what changes the direction of a text or has no width. */
+static bool is_invisible(uint32_t c) {
+    static const struct {
+        uint32_t from, to;
+    } ranges[] = {{0, 0x1f},          {0x7f, 0xa0},     {0xad, 0xad},     {0x61c, 0x61c},
+                  {0x115f, 0x1160},   {0x1680, 0x1680}, {0x180b, 0x180e}, {0x2000, 0x200f},
+                  {0x2028, 0x202f},   {0x205f, 0x206f}, {0x3000, 0x3000}, {0x3164, 0x3164},
+                  {0xfe00, 0xfe0f},   {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff0, 0xffff},
+                  {0xe0000, 0x10ffff}};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (c >= ranges[i].from && c <= ranges[i].to)
+            return true;
+    return false;
+}
+
 bool tbp_capture_is_name(struct tbp_str name) {
-    if (name.n == 0 || name.n > TBP_CAPTURE_NAME_MAX || name.p[0] == '.' ||
-        tbp_utf8_valid_prefix(name) != name.n)
+    if (name.n == 0 || name.n > TBP_CAPTURE_NAME_MAX || strchr(".- ", name.p[0]) ||
+        strchr(". ", name.p[name.n - 1]) || tbp_utf8_valid_prefix(name) != name.n ||
+        tbp_str_is(name, TBP_RUNDIR_ALL_HOSTS))
         return false;
-    for (size_t i = 0; i < name.n; i++) {
-        unsigned char c = (unsigned char)name.p[i];
-        if (c < 0x20 || c == 0x7f || c == '/' || c == '\\')
+    while (name.n) {
+        uint32_t c = next_character(&name);
+        if (is_invisible(c) || (c < 0x80 && strchr("/\\<>\"'`|?*$&;!", (int)c)))
             return false;
     }
     return true;

@@ -12,7 +12,9 @@
 #include "schemas/profiler_service.pb-c.h"
 
 #define TBP_CAPTURE_NAME_RULE                                                                      \
-    "1 to 128 bytes of UTF-8, without '/', '\\', control characters and a leading '.'"
+    "1 to 128 bytes of visible UTF-8 without slashes, quotes and what means something to shells "  \
+    "or "                                                                                          \
+    "HTML, not beginning with '.', '-' or a blank, nor ending in '.' or a blank"
 enum { TBP_CAPTURE_NAME_MAX = 128, TBP_CAPTURE_MAX_DELAY_S = 3600 };
 
 struct tbp_capture_policy {
@@ -29,8 +31,8 @@ struct tbp_capture_request {
     const char *warning; /* for the reader of the profile; NULL: none */
 };
 
-/* One visible path component: not empty, no '/' or '\', no leading dot, no control bytes, UTF-8, at
- * most 128 bytes. */
+/* One visible path component that means nothing to shells, pages and other systems either: by
+ * TBP_CAPTURE_NAME_RULE. "ALL_HOSTS" is none, since the plugin takes it for all hosts of a run. */
 bool tbp_capture_is_name(struct tbp_str name);
 
 /* Texts of a message end at a zero byte for protobuf-c; those that do not end there are no texts

@@ -132,6 +132,29 @@ bool tbp_capture_save_exists(const struct tbp_save_target *t) {
     return true;
 }
 
+static void file_name(const struct tbp_save_target *t, char *to, size_t size) {
+    snprintf(to, size, "%s.xplane.pb", t->host);
+    for (char *c = to; *c; c++)
+        *c = *c == ':' ? '_' : *c;
+}
+
+bool tbp_capture_save_is_taken(const struct tbp_save_target *t) {
+    char name[TBP_CAPTURE_NAME_MAX + 16];
+    struct tbp_str rest;
+    struct stat st;
+    if (tbp_capture_save_check(t, NULL) != TBP_OK)
+        return false;
+    int fd = find_allowed(t, &rest);
+    fd = fd < 0 ? fd : walk(fd, rest, false);
+    fd = fd < 0 ? fd : step_into(fd, tbp_str_c(t->run), false);
+    if (fd < 0)
+        return false;
+    file_name(t, name, sizeof name);
+    bool is_taken = fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    close(fd);
+    return is_taken;
+}
+
 static int write_all(int fd, const char *p, size_t n) {
     while (n) {
         ssize_t done = write(fd, p, n > 1 << 30 ? 1 << 30 : n);
@@ -141,6 +164,18 @@ static int write_all(int fd, const char *p, size_t n) {
         n -= done > 0 ? (size_t)done : 0;
     }
     return fsync(fd);
+}
+
+/* Never over a file that is there; some file systems know only one of the two ways. */
+static int publish(int folder, const char *temporary, const char *name) {
+    if (renameat2(folder, temporary, folder, name, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    if (linkat(folder, temporary, folder, name, 0) != 0)
+        return -1;
+    unlinkat(folder, temporary, 0);
+    return 0;
 }
 
 static int write_in(int folder, const char *name, const void *bytes, size_t n,
@@ -153,10 +188,13 @@ static int write_in(int folder, const char *name, const void *bytes, size_t n,
         return tbp_fail_errno(err, TBP_E_IO, "writing '%s' failed", name);
     int failed = write_all(fd, bytes, n);
     failed |= close(fd);
-    failed = failed || renameat(folder, temporary, folder, name) != 0;
+    failed = failed || publish(folder, temporary, name) != 0;
     if (!failed)
         return TBP_OK;
-    int status = tbp_fail_errno(err, TBP_E_IO, "writing '%s' failed", name);
+    int status = errno == EEXIST
+                     ? tbp_fail(err, TBP_E_USAGE,
+                                "the run has a '%s' already, which is not overwritten", name)
+                     : tbp_fail_errno(err, TBP_E_IO, "writing '%s' failed", name);
     unlinkat(folder, temporary, 0);
     return status;
 }
@@ -168,9 +206,7 @@ int tbp_capture_save(const struct tbp_save_target *t, const void *bytes, size_t 
     int status = tbp_capture_save_check(t, err);
     if (status)
         return status;
-    snprintf(name, sizeof name, "%s.xplane.pb", t->host);
-    for (char *c = name; *c; c++)
-        *c = *c == ':' ? '_' : *c;
+    file_name(t, name, sizeof name);
     int fd = find_allowed(t, &rest);
     fd = fd < 0 ? fd : walk(fd, rest, true);
     int run = fd < 0 ? fd : step_into(fcntl(fd, F_DUPFD_CLOEXEC, 0), tbp_str_c(t->run), true);

@@ -18,7 +18,10 @@ struct tbp_save_target {
 int tbp_capture_save_check(const struct tbp_save_target *target, struct tbp_error *err);
 /* Is there such a place already: does what holds plugins/profile exist, and is it allowed? */
 bool tbp_capture_save_exists(const struct tbp_save_target *target);
-/* Appears whole or not at all; folders are made. */
+/* Is the file there, in a run of that name? */
+bool tbp_capture_save_is_taken(const struct tbp_save_target *target);
+/* Appears whole or not at all; folders are made. What is there is never overwritten: TBP_E_USAGE.
+ */
 int tbp_capture_save(const struct tbp_save_target *target, const void *bytes, size_t size_bytes,
                      struct tbp_error *err);
 

@@ -71,14 +71,21 @@ static bool choose_place(struct call *c, struct tbp_capture_job *job) {
     if (job->request.emit_xspace || config->mode == TBP_CAPTURE_TO_CLIENT)
         return true;
     if (config->mode == TBP_CAPTURE_TO_EITHER) {
-        if (c->grpc->is_local && tbp_capture_save_exists(&target))
+        if (c->grpc->is_local && tbp_capture_save_exists(&target) &&
+            !tbp_capture_save_is_taken(&target))
             job->save = target;
         return true;
     }
     job->save = target;
-    if (tbp_capture_save_check(&target, &err) == TBP_OK)
+    if (tbp_capture_save_check(&target, &err) != TBP_OK)
+        tbp_grpc_reply_fail(c->reply, TBP_GRPC_PERMISSION_DENIED, "%s", err.message);
+    else if (tbp_capture_save_is_taken(&target))
+        tbp_grpc_reply_fail(c->reply, TBP_GRPC_FAILED_PRECONDITION,
+                            "run '%s' has a profile of '%s' already, which is not overwritten: "
+                            "ask with another session_id",
+                            target.run, target.host);
+    else
         return true;
-    tbp_grpc_reply_fail(c->reply, TBP_GRPC_PERMISSION_DENIED, "%s", err.message);
     return false;
 }
 

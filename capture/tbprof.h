@@ -332,7 +332,7 @@ TBPROF_API void tbprof_server_stop(tbprof_server *server);
 typedef struct tbprof_client_options {
     size_t struct_size;      /* set by tbprof_client_options_init */
     const char *worker_list; /* "a:p,b:p": the first server asks all of these; NULL */
-    const char *session_id;  /* name of the run; NULL: the local time */
+    const char *session_id;  /* of the run; NULL: the local time; one that exists gets "_1" … */
     const char *override_hostname, *token;
     int attempts;            /* 3 */
     int host_tracer_level;   /* 2 */

@@ -258,6 +258,8 @@ static int run_capture(struct tbp_cli *cli, const void *values, char **args, siz
     status = tbp_capture_trace(&c.plan, cli->arena, &c.out, err);
     if (status)
         return status;
+    if (c.v->run && strcmp(c.v->run, c.out.run) != 0)
+        tbp_cli_note(cli, "run '%s' was there already: this one is '%s'", c.v->run, c.out.run);
     if (c.out.n_saved == 0)
         tbp_rundir_remove_empty(); /* what a save that failed had made */
     tell_left(&c);

@@ -107,6 +107,18 @@ class Moods(Case):
         self.assertRegex(" ".join(files), r"events\.out\.tfevents\.\d+\..*\.profile-empty")
         self.assertEqual(len(files), 2)
 
+    def test_a_run_that_is_there_is_left_alone(self):
+        a = self.serve()
+        first = self.ask(a, "--session_id", "mine", duration=1)
+        with open(first["hosts"][0]["file"], "wb") as f:
+            f.write(b"kept")
+        r = self.capture(a, "--session_id", "mine", "--json", duration=1)
+        second = json.loads(r.stdout)
+        self.assertEqual((first["run"], second["run"]), ("mine", "mine_1"))
+        self.assertIn("run 'mine' was there already: this one is 'mine_1'", r.stderr)
+        with open(first["hosts"][0]["file"], "rb") as f:
+            self.assertEqual(f.read(), b"kept")
+
     def test_two_workers_land_in_one_run(self):
         a, b = self.serve(), self.serve()
         out = self.ask(f"{a},{b}", "--session_id", "both", "--delay_ms", "200")

@@ -23,7 +23,7 @@ STAND_IN = os.environ.get("STAND_IN", os.path.join(ROOT, "build", "release", "te
 TBPROF = os.environ.get("TBPROF", os.path.join(ROOT, "build", "release", "tbprof"))
 REPLAY = os.path.join(os.path.dirname(ROOT), "shared", "tools", "h2_replay")
 LARGE = int(os.environ.get("LARGE", 96 << 20))
-OK, CANCELLED, INVALID, NOT_FOUND, DENIED, UNIMPLEMENTED = 0, 1, 3, 5, 7, 12
+OK, CANCELLED, INVALID, NOT_FOUND, DENIED, PRECONDITION, UNIMPLEMENTED = 0, 1, 3, 5, 7, 9, 12
 UNAUTHENTICATED = 16
 PATIENCE_S = 120
 
@@ -385,9 +385,11 @@ class Places(Case):
         root = os.path.join(logs, "plugins", "profile").encode()
         self.assertEqual(self.save(s, root=root, run=b"r1", host=b"10.0.0.1:6009"), OK)
         self.assertEqual(self.files(), ["logs/plugins/profile/r1/10.0.0.1_6009.xplane.pb"])
+        self.assertEqual(self.save(s, root=root, run=b"r1", host=b"10.0.0.1:6009"), PRECONDITION)
         kept = self.files()
         for bad in (dict(run=b"../r"), dict(run=b".r"), dict(run=b"a/b"), dict(run=b"a\\b"), dict(run=b"a\0b"),
-                    dict(run=b"a\nb"), dict(run=b"x" * 129), dict(host=b"../../h:1"), dict(host=b".."),
+                    dict(run=b"a\nb"), dict(run=b"x" * 129), dict(run=b"-rf"), dict(run=b" "),
+                    dict(run=b"a "), dict(run=b"$(a)"), dict(run=b"<b>"), dict(run="a\u202eb".encode()), dict(host=b"../../h:1"), dict(host=b".."),
                     dict(host=b"h/../../x:1")):
             self.assertEqual(self.save(s, root=root, **bad), INVALID, bad)
         for bad in (b"/etc", self.tmp.encode(), logs.encode() + b"/../x", logs.encode() + b"x", b"logs", b"",

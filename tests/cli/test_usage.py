@@ -259,9 +259,9 @@ class Usage(Case):
             for args in (["run", "--run", name, "true"], ["convert", "--run", name, SAMPLE, "-o", self.path("o")],
                          ["convert", "--host", name, SAMPLE, "-o", self.path("o")]):
                 self.assertIn(rule, self.expect(2, *args).stderr)
-        for name in ("", ".hidden", "a/b", "a\\b"):
+        for name in ("", ".hidden", "a/b", "a\\b", "-x", "a ", "$(a)", "ALL_HOSTS"):
             asked = self.expect(2, "capture", "--service_addr", "localhost:1", "--session_id", name)
-            self.assertIn("1 to 128 bytes of UTF-8", asked.stderr)
+            self.assertIn("1 to 128 bytes of visible UTF-8", asked.stderr)
         for command in ("run", "convert"):
             self.assertIn("1 to 255 bytes", self.expect(0, command, "--help").stdout)
 

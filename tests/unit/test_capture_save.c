@@ -51,7 +51,25 @@ Test(capture_save, writes_below_the_allowed_folder) {
     cr_assert_eq(save(profile, "run", "host:6009"), TBP_OK);
     cr_assert_eq(stat(join(profile, "run/host_6009.xplane.pb"), &st), 0);
     cr_assert_eq(st.st_size, 7);
-    cr_assert_eq(save(join(root, "plugins/profile/"), "run", "host:6009"), TBP_OK, "again");
+    cr_assert_eq(save(join(root, "plugins/profile/"), "run", "host:6010"), TBP_OK);
+}
+
+Test(capture_save, never_over_a_file_that_is_there) {
+    struct tbp_save_target t = {root, root, "run", "host:6009"};
+    struct tbp_error err = {0};
+    char kept[8] = "";
+    cr_assert_not(tbp_capture_save_is_taken(&t));
+    cr_assert_eq(tbp_capture_save(&t, "first", 5, NULL), TBP_OK);
+    cr_assert(tbp_capture_save_is_taken(&t));
+    cr_assert_eq(tbp_capture_save(&t, "second", 6, &err), TBP_E_USAGE);
+    cr_assert_str_eq(err.message,
+                     "the run has a 'host_6009.xplane.pb' already, which is not overwritten");
+    FILE *f = fopen(join(root, "run/host_6009.xplane.pb"), "r");
+    cr_assert_eq(fread(kept, 1, 7, f), 5);
+    cr_assert_str_eq(kept, "first");
+    fclose(f);
+    remove(join(root, "run/host_6009.xplane.pb"));
+    cr_assert(is_empty(join(root, "run")), "no temporary either");
 }
 
 Test(capture_save, a_failure_leaves_no_empty_run) {
@@ -85,13 +103,20 @@ Test(capture_save, refuses_other_places) {
 }
 
 Test(capture_save, refuses_names_that_are_paths) {
-    const char *const bad[] = {"",     ".",    "..",   ".hidden", "a/b",
-                               "../a", "a\\b", "a\nb", "a\x7f",   "\xff\xfe"};
+    const char *const bad[] = {
+        "",         ".",   "..", ".hidden",   "a/b",      "../a",   "a\\b",  "a\nb", "a\x7f",
+        "\xff\xfe", "-rf", " a", "a ",        "a.",       "$(a)",   "a;b",   "<a>",  "a\"b",
+        "a'b",      "`a`", "a*", "ALL_HOSTS", "a\u202eb", "\u200b", "\u3000"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         cr_assert_not(tbp_capture_is_name(tbp_str_c(bad[i])), "%zu", i);
         cr_assert_eq(save(root, bad[i], "host"), TBP_E_USAGE);
         cr_assert_eq(save(root, "run", bad[i]), TBP_E_USAGE);
     }
+    const char *const good[] = {"2026_01_02_03_04_05",  "lauf 7 (groß)", "[::1]:6009",
+                                "a.b-c_d=e@f,g+h~1",    "実行",          "10.0.0.1:6009",
+                                "unix:_run_tbprof.sock"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        cr_assert(tbp_capture_is_name(tbp_str_c(good[i])), "%zu", i);
     char name[TBP_CAPTURE_NAME_MAX + 2];
     memset(name, 'a', sizeof name);
     cr_assert(tbp_capture_is_name((struct tbp_str){name, TBP_CAPTURE_NAME_MAX}));
@@ -113,9 +138,9 @@ Test(capture_save, a_link_as_the_run_or_the_file_is_not_followed) {
     cr_assert(is_empty(outside));
     cr_assert_eq(mkdir(join(root, "other"), 0700), 0);
     cr_assert_eq(symlink(join(outside, "target"), join(root, "other/host.xplane.pb")), 0);
-    cr_assert_eq(save(root, "other", "host"), TBP_OK);
+    cr_assert_eq(save(root, "other", "host"), TBP_E_USAGE);
     cr_assert_eq(lstat(join(root, "other/host.xplane.pb"), &st), 0);
-    cr_assert(S_ISREG(st.st_mode), "the link was replaced");
+    cr_assert(S_ISLNK(st.st_mode), "it stays, and leads to nothing new");
     cr_assert(is_empty(outside));
 }
 
