@@ -77,7 +77,7 @@ extern const struct tbp_doctor_check tbp_check_level, tbp_check_no_data, tbp_che
 /* doctor_runs.c: names and sizes of the files of a run */
 extern const struct tbp_doctor_check tbp_check_empty_run, tbp_check_file_names, tbp_check_names,
     tbp_check_pages_only, tbp_check_hidden_files, tbp_check_no_file, tbp_check_empty_file,
-    tbp_check_several_hosts;
+    tbp_check_twice, tbp_check_several_hosts;
 /* doctor_xplanes.c: what is in the xplanes */
 extern const struct tbp_doctor_check tbp_check_damaged, tbp_check_no_events, tbp_check_host_plane,
     tbp_check_file_size, tbp_check_recorder;

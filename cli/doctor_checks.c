@@ -25,6 +25,7 @@ const struct tbp_doctor_check *const tbp_doctor_checks[] = {
     &tbp_check_hidden_files,
     &tbp_check_no_file,
     &tbp_check_empty_file,
+    &tbp_check_twice,
     &tbp_check_damaged,
     &tbp_check_no_events,
     &tbp_check_host_plane,

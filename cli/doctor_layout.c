@@ -57,7 +57,7 @@ static bool has_runs(const struct tbp_tree *t) {
 
 static void run_no_data(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
     const struct tbp_tree *t = &d->tree;
-    if (has_runs(t) || t->locked.n || t->dead_links.n || !t->n_folders)
+    if (has_runs(t) || t->locked.n || t->no_folders.n || !t->n_folders)
         return;
     struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, t->root);
     f->what = t->logdirs.n ? "has an empty folder plugins/profile: no run was saved here"
@@ -117,7 +117,8 @@ static bool is_in_a_run(const struct tbp_tree *t, const char *name) {
     for (size_t i = 0; i < t->runs.n; i++) {
         const struct tbp_doctor_folder *run = &t->runs.at[i];
         for (size_t k = 0; k < run->files.n; k++) {
-            if (strcmp(run->files.at[k].name, name) == 0)
+            if (run->files.at[k].kind == TBP_FILE_XPLANE &&
+                strcmp(run->files.at[k].name, name) == 0)
                 return true;
         }
     }

@@ -4,6 +4,7 @@
  * Releases and their rules: plugin_data/README.md.
  */
 #include "cli/doctor.h"
+#include "cli/receipt.h"
 #include "plugin_data/rundir.h"
 
 /* Files *.xplane.pb only from here on; pages as written up to here; see plugin_data/README.md */
@@ -27,10 +28,20 @@ static const struct tbp_doctor_file *first_of(const struct tbp_doctor_folder *ru
     return NULL;
 }
 
+static bool has_strays_below(const struct tbp_tree *t, const struct tbp_doctor_folder *run) {
+    size_t n = strlen(run->path);
+    for (size_t i = 0; i < t->strays.n; i++) {
+        const char *path = t->strays.at[i].path;
+        if (strncmp(path, run->path, n) == 0 && path[n] == '/')
+            return true;
+    }
+    return false;
+}
+
 static void run_empty_run(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
     for (size_t i = 0; i < d->tree.runs.n; i++) {
         const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
-        if (has_data(run) || run->count[TBP_FILE_FOREIGN])
+        if (has_data(run) || run->count[TBP_FILE_FOREIGN] || has_strays_below(&d->tree, run))
             continue;
         struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, run->path);
         f->what = run->files.n ? "is a run without profile data: no *.xplane.pb is in it"
@@ -236,10 +247,12 @@ const struct tbp_doctor_check tbp_check_empty_file = {
 };
 
 static void run_no_file(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
-    for (size_t i = 0; i < d->tree.dead_links.n; i++) {
-        struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, d->tree.dead_links.at[i]);
-        f->what = "is a link to nothing, or to itself, where a folder should be: no run is found";
-        f->advice = "link to the folder itself, or remove the link";
+    for (size_t i = 0; i < d->tree.no_folders.n; i++) {
+        const struct tbp_no_folder *n = &d->tree.no_folders.at[i];
+        struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, n->path);
+        f->what =
+            tbp_arena_printf(d->arena, "is %s where a folder should be: no run is found", n->what);
+        f->advice = "put the folder itself there, or a link to it, or remove this";
     }
     for (size_t i = 0; i < d->tree.runs.n; i++) {
         const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
@@ -308,4 +321,57 @@ const struct tbp_doctor_check tbp_check_several_hosts = {
     .scope = TBP_CHECK_FILES,
     .help = "the installed plugin shows runs of several hosts",
     .run = run_several_hosts,
+};
+
+struct sum {
+    uint32_t crc32;
+    bool was_tried, is_known;
+};
+
+static bool sum_once(struct sum *s, const struct tbp_doctor_file *file) {
+    uint64_t size_bytes;
+    if (!s->was_tried)
+        s->is_known = tbp_file_sum(file->path, &size_bytes, &s->crc32);
+    s->was_tried = true;
+    return s->is_known;
+}
+
+/* An xplane before this one in the run that has the same bytes, or NULL. */
+static const struct tbp_doctor_file *twin_of(const struct tbp_doctor_folder *run, size_t at,
+                                             struct sum *sums) {
+    const struct tbp_doctor_file *file = &run->files.at[at];
+    for (size_t i = 0; i < at; i++) {
+        const struct tbp_doctor_file *other = &run->files.at[i];
+        if (other->kind != TBP_FILE_XPLANE || other->size_bytes != file->size_bytes)
+            continue;
+        if (other->identity == file->identity ||
+            (sum_once(&sums[at], file) && sum_once(&sums[i], other) &&
+             sums[at].crc32 == sums[i].crc32))
+            return other;
+    }
+    return NULL;
+}
+
+static void run_twice(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
+    for (size_t i = 0; i < d->tree.runs.n; i++) {
+        const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
+        struct sum *sums = TBP_NEW_N(d->arena, struct sum, run->files.n);
+        for (size_t k = 0; k < run->files.n; k++) {
+            const struct tbp_doctor_file *file = &run->files.at[k], *twin;
+            if (file->kind != TBP_FILE_XPLANE || !file->size_bytes ||
+                !(twin = twin_of(run, k, sums)))
+                continue;
+            struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, file->path);
+            f->what = tbp_arena_printf(
+                d->arena, "has the same bytes as '%s': pages count that host twice", twin->name);
+            f->advice = "remove one of the two";
+        }
+    }
+}
+
+const struct tbp_doctor_check tbp_check_twice = {
+    .name = "twice",
+    .scope = TBP_CHECK_FILES,
+    .help = "no two xplane files of a run are copies of each other",
+    .run = run_twice,
 };

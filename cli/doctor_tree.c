@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,6 +38,7 @@ static const struct {
      "for ui.perfetto.dev only: copy the *.xplane.pb of the same recording here"},
     {".tmp", TBP_FILE_FOREIGN, "the copy or recording was not finished: do it again"},
     {".part", TBP_FILE_FOREIGN, "the download was not finished: do it again"},
+    {".icloud", TBP_FILE_FOREIGN, "it is in the cloud still: download it"},
     {".crdownload", TBP_FILE_FOREIGN, "the download was not finished: do it again"},
     {".nsys-rep", TBP_FILE_FOREIGN,
      "an Nsight Systems report: 'tbprof tools' lists what convert reads"},
@@ -59,6 +61,15 @@ static const struct {
      "compress it with gzip for plugins up to 2.19.0, or copy the *.xplane.pb here"},
 };
 
+static bool has_any_case(struct tbp_str s, const char *part) {
+    size_t n = strlen(part);
+    for (size_t i = 0; i + n <= s.n; i++) {
+        if (strncasecmp(s.p + i, part, n) == 0)
+            return true;
+    }
+    return false;
+}
+
 enum tbp_file_kind tbp_file_kind_of(struct tbp_str name, struct tbp_str *host,
                                     const char **advice) {
     struct tbp_str suffix;
@@ -76,9 +87,11 @@ enum tbp_file_kind tbp_file_kind_of(struct tbp_str name, struct tbp_str *host,
     }
     if (tbp_rundir_split(name, host, &suffix) && !tbp_str_starts(suffix, TBP_RUNDIR_XPLANE))
         return TBP_FILE_PAGE;
-    if (!tbp_str_has(name, ".xplane") && !tbp_str_starts(name, "xplane."))
+    if (!has_any_case(name, ".xplane") && !tbp_str_starts(name, "xplane."))
         return TBP_FILE_OTHER;
     *advice = "rename it to HOST.xplane.pb";
+    if (name.p[0] == '.' && tbp_str_has(name, ".xplane.pb."))
+        *advice = "the copy was not finished: do it again"; /* as rsync calls it meanwhile */
     return TBP_FILE_FOREIGN;
 }
 
@@ -287,14 +300,20 @@ static void push_subfolders(struct walk *w, const struct entries *entries,
     }
 }
 
-/* Links to nothing in places where plugins look for folders. */
-static void take_dead_links(struct tbp_tree *t, const struct entries *entries,
+/* Links to nothing in places where plugins look for folders; files there that are called like a
+ * folder of the log directory given. */
+static void take_no_folders(struct tbp_tree *t, const struct entries *entries,
                             const struct place *here) {
     for (size_t i = 0; i < entries->list.n; i++) {
         const struct entry *e = &entries->list.at[i];
-        bool is_wanted = strcmp(e->name, "plugins") == 0 || role_of(here, e->name) != ROLE_FOLDER;
-        if (S_ISLNK(e->st.st_mode) && is_wanted)
-            *tbp_vec_push(&t->dead_links) = e->path;
+        enum role role = role_of(here, e->name);
+        bool is_plugins = strcmp(e->name, "plugins") == 0;
+        bool is_own =
+            (here->depth == 0 && is_plugins) || (here->depth == 1 && role == ROLE_PROFILE);
+        if (S_ISREG(e->st.st_mode) && is_own)
+            *tbp_vec_push(&t->no_folders) = (struct tbp_no_folder){e->path, "a file"};
+        if (S_ISLNK(e->st.st_mode) && (is_plugins || role != ROLE_FOLDER))
+            *tbp_vec_push(&t->no_folders) = (struct tbp_no_folder){e->path, special_of(&e->st)};
     }
 }
 
@@ -317,7 +336,7 @@ static void visit(struct walk *w, const struct place here) {
         take_run(w, &here, &entries);
     else if (here.rank != RANK_HIDDEN)
         take_others(w, &here, &entries);
-    take_dead_links(t, &entries, &here);
+    take_no_folders(t, &entries, &here);
     if (here.depth < MAX_DEPTH && (is_new || here.role == ROLE_PROFILE))
         push_subfolders(w, &entries, &here);
     tbp_vec_release(&entries.list);
@@ -469,7 +488,7 @@ int tbp_tree_build(struct tbp_tree *t, struct tbp_arena *arena, const char *path
     if (t->place == TBP_PLACE_FILE && strcmp(t->root, above(arena, full, 1)) == 0)
         return TBP_OK;
     walk(t);
-    if (t->runs.n || t->strays.n || t->logdirs.n || t->locked.n || t->dead_links.n ||
+    if (t->runs.n || t->strays.n || t->logdirs.n || t->locked.n || t->no_folders.n ||
         t->place != TBP_PLACE_LOGDIR)
         return TBP_OK;
     const char *up = logdir_above(arena, full);
@@ -495,5 +514,5 @@ void tbp_tree_release(struct tbp_tree *t) {
     tbp_vec_release(&t->strays);
     tbp_vec_release(&t->logdirs);
     tbp_vec_release(&t->locked);
-    tbp_vec_release(&t->dead_links);
+    tbp_vec_release(&t->no_folders);
 }

@@ -62,6 +62,10 @@ struct tbp_doctor_logdir {
     size_t n_runs, n_shown;   /* run folders; those with data of any kind */
 };
 
+struct tbp_no_folder {
+    const char *path, *what; /* "a link to nothing, or to itself", "a file" */
+};
+
 enum tbp_place { /* what the path given is */
                  TBP_PLACE_LOGDIR,
                  TBP_PLACE_FILE,
@@ -79,9 +83,9 @@ struct tbp_tree {
     TBP_VEC(struct tbp_doctor_logdir) logdirs;
     TBP_VEC(struct tbp_doctor_folder) runs;
     TBP_VEC(struct tbp_doctor_folder) strays;
-    TBP_VEC(const char *) locked;     /* folders that may not be read */
-    TBP_VEC(const char *) dead_links; /* links to nothing where plugins and runs should be */
-    struct tbp_doctor_file foreign;   /* first foreign file outside of runs; name NULL: none */
+    TBP_VEC(const char *) locked;             /* folders that may not be read */
+    TBP_VEC(struct tbp_no_folder) no_folders; /* where plugins and runs should be */
+    struct tbp_doctor_file foreign; /* first foreign file outside of runs; name NULL: none */
     size_t n_folders;
     bool is_cut; /* too many folders: the rest was not looked at */
 };

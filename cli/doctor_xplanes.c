@@ -16,33 +16,95 @@ static const uint64_t protobuf_limit_bytes = UINT64_C(1) << 31;
 
 /* Files that are something else altogether, by their first bytes. */
 static const struct {
-    const char *begins, *what, *advice;
+    size_t at;
+    const char *bytes, *what, *advice;
 } strangers[] = {
-    {"version https://git-lfs", "is a pointer of Git LFS, not the file", "git lfs pull"},
-    {"<!DOCTYPE", "is a web page, saved in place of the file", "download the raw file"},
-    {"<!doctype", "is a web page, saved in place of the file", "download the raw file"},
-    {"<html", "is a web page, saved in place of the file", "download the raw file"},
-    {"\x1f\x8b", "is compressed with gzip, which no plugin undoes",
+    {0, "version https://git-lfs", "is a pointer of Git LFS, not the file", "git lfs pull"},
+    {0, "<!DOCTYPE", "is a web page, saved in place of the file", "download the raw file"},
+    {0, "<!doctype", "is a web page, saved in place of the file", "download the raw file"},
+    {0, "<html", "is a web page, saved in place of the file", "download the raw file"},
+    {0, "<?xml", "is XML, such as a server's message that it failed", "download the file itself"},
+    {0, "{", "is JSON: a trace, or a server's message that it failed",
+     "'tbprof convert' reads traces; else download the file itself"},
+    {0, "\x1f\x8b", "is compressed with gzip, which no plugin undoes",
      "gunzip it, keeping the name, or 'tbprof convert' it"},
-    {"PK\x03\x04", "is a zip archive", "unpack it"},
+    {0, "BZh", "is compressed with bzip2, which no plugin undoes", "bunzip2 it, keeping the name"},
+    {0,
+     "\xfd"
+     "7zXZ",
+     "is compressed with xz, which no plugin undoes", "unxz it, keeping the name"},
+    {0, "\x28\xb5\x2f\xfd", "is compressed with zstd, which no plugin undoes",
+     "unzstd it, keeping the name"},
+    {0, "PK\x03\x04", "is a zip archive", "unpack it"},
+    {257, "ustar", "is a tar archive", "unpack it"},
+    {23, "brain.Event:", "is an event file of TensorBoard, no profile",
+     "copy the *.xplane.pb of the recording here"},
+    {0, "\r\n", "was transferred as text, which changed its line ends",
+     "transfer it again, as binary"},
 };
 
-static bool is_stranger(struct tbp_doctor_file *file) {
-    char head[32] = "";
+enum { HEAD_BYTES = 4096, RESERVED_BYTES = 16 };
+
+static bool set_stranger(struct tbp_doctor_file *file, const char *what, const char *advice) {
+    file->damage = what;
+    file->advice_of_damage = advice;
+    return true;
+}
+
+static size_t read_head(const struct tbp_doctor_file *file, char *head) {
     FILE *f = fopen(file->path, "rb");
     if (!f)
-        return false;
-    size_t n = fread(head, 1, sizeof head, f);
+        return 0;
+    size_t n = fread(head, 1, HEAD_BYTES, f);
     fclose(f);
-    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
-        size_t k = strlen(strangers[i].begins);
-        if (n < k || memcmp(head, strangers[i].begins, k) != 0)
-            continue;
-        file->damage = strangers[i].what;
-        file->advice_of_damage = strangers[i].advice;
-        return true;
+    return n;
+}
+
+/* A profile has tags of fields everywhere, which are no text. */
+static bool is_text(const char *head, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if ((head[i] < ' ' || head[i] > '~') && !strchr("\t\n\r", head[i]))
+            return false;
     }
+    return n > 0;
+}
+
+static bool is_reserved(const char *head, size_t n) {
+    static const char zeros[RESERVED_BYTES];
+    return n >= sizeof zeros && memcmp(head, zeros, sizeof zeros) == 0;
+}
+
+static bool is_stranger(struct tbp_doctor_file *file) {
+    char head[HEAD_BYTES];
+    size_t n = read_head(file, head);
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
+        size_t k = strlen(strangers[i].bytes), at = strangers[i].at;
+        if (n >= at + k && memcmp(head + at, strangers[i].bytes, k) == 0)
+            return set_stranger(file, strangers[i].what, strangers[i].advice);
+    }
+    if (is_reserved(head, n))
+        return set_stranger(file, "begins with zeros: room was made for it, and nothing written",
+                            "copy or record it again");
+    if (is_text(head, n))
+        return set_stranger(file, "is text, not the bytes of a profile",
+                            "copy the file itself; 'base64 -d' undoes base64");
     return false;
+}
+
+/* Who reads bytes as UTF-8 and writes them again puts U+FFFD for each that is none. Profiles may
+ * hold that, too, so this only explains damage. */
+static bool is_mangled(const struct tbp_doctor_file *file) {
+    char head[HEAD_BYTES];
+    struct tbp_str s = {head, read_head(file, head)};
+    size_t valid = tbp_utf8_valid_prefix(s);
+    return tbp_str_has(s, "\xef\xbf\xbd") &&
+           (valid == s.n || (s.n == HEAD_BYTES && valid + 4 > s.n));
+}
+
+static void explain_damage(struct tbp_doctor_file *file) {
+    if (file->damage && is_mangled(file))
+        set_stranger(file, "was written as text, which loses each byte that is none",
+                     "copy it again, as binary");
 }
 
 /* The losses of the ledger in words: "is damaged: messages cut short … (1, first at byte 812)". */
@@ -92,11 +154,12 @@ static void read_file(struct tbp_doctor *d, struct tbp_doctor_file *file) {
     if (tbp_read_host(&host, file->path, file->host, &how, d->pool, &err) == TBP_OK) {
         take_host(file, d->arena, &host);
         tbp_host_release(&host);
-        return;
+    } else {
+        tbp_error_text(&err, text, sizeof text);
+        set_stranger(file, tbp_arena_printf(d->arena, "cannot be read: %s", text),
+                     "copy or record it again");
     }
-    tbp_error_text(&err, text, sizeof text);
-    file->damage = tbp_arena_printf(d->arena, "cannot be read: %s", text);
-    file->advice_of_damage = "copy or record it again";
+    explain_damage(file);
 }
 
 void tbp_doctor_read_xplanes(struct tbp_doctor *d) {

@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """doctor: log directories and installations broken in one way each; it names that way and nothing else."""
+import base64
+import bz2
+import io
 import json
+import lzma
 import os
 import shutil
 import signal
 import socket
 import subprocess
+import tarfile
 import tempfile
 import time
 import unittest
@@ -444,7 +449,8 @@ class Files(DoctorCase):
         self.assertIn("control characters", self.finds("problem", "names", python=ours)["what"])
         os.rename(folder + b"/a\tb.xplane.pb", folder + b"/ALL_HOSTS.xplane.pb")
         self.clean() # is all hosts
-        shutil.copy(SAMPLE, os.fsdecode(folder))
+        with open(shutil.copy(SAMPLE, os.fsdecode(folder)), "ab") as f:
+            f.write(b"\x0a\x00") # another host's
         self.assertIn("stands for all hosts", self.finds("problem", "names")["what"])
         os.remove(folder + b"/ALL_HOSTS.xplane.pb")
         os.rename(folder, folder + b"\xff")
@@ -516,6 +522,62 @@ class Files(DoctorCase):
             with open(xplane, "wb") as f:
                 f.write(bytes_)
             self.assertIn(words, self.finds("problem", "damaged")["what"])
+
+    def test_what_is_something_else(self):
+        xplane = self.copied()
+        with open(SAMPLE, "rb") as f:
+            whole = f.read()
+        tar = io.BytesIO()
+        with tarfile.open(fileobj=tar, mode="w") as t:
+            t.add(SAMPLE, "worker0.xplane.pb")
+        event = b"\x18" + b"\0" * 7 + b"\xa3\x7f\x4b\x22\x09\0\0\xc0\x6b\x3c\x4d\xda\x41\x1a\x0dbrain.Event:2"
+        for bytes_, words in (
+                (b"planes {\n  id: 1\n  name: \"/host:CPU\"\n}\n", "is text"), (base64.encodebytes(whole), "is text"),
+                (b'{"traceEvents":[]}', "is JSON"), (b"<?xml version='1.0'?><Error/>", "is XML"),
+                (lzma.compress(whole), "with xz"), (bz2.compress(whole), "with bzip2"),
+                (b"\x28\xb5\x2f\xfd" + whole, "with zstd"), (tar.getvalue(), "tar archive"), (event, "event file"),
+                (bytes(len(whole)), "begins with zeros"), (whole.replace(b"\n", b"\r\n"), "changed its line ends"),
+                (whole.decode("utf-8", "replace").encode(), "was written as text")):
+            with open(xplane, "wb") as f:
+                f.write(bytes_)
+            self.assertIn(words, self.finds("problem", "damaged")["what"])
+
+    def test_a_copy_beside_its_file(self):
+        xplane = self.copied()
+        for make in (shutil.copy, os.link, lambda a, b: os.symlink(os.path.basename(a), b)):
+            twin = os.path.join(os.path.dirname(xplane), "worker0 (1).xplane.pb")
+            make(xplane, twin)
+            self.assertEqual(self.finds("problem", "twice")["where"], xplane)
+            os.remove(twin)
+
+    def test_xplane_below_a_run(self):
+        xplane = self.copied()
+        below = os.path.join(os.path.dirname(xplane), "host0")
+        os.mkdir(below)
+        os.rename(xplane, os.path.join(below, "worker0.xplane.pb"))
+        self.assertEqual(self.finds("problem", "layout")["where"], below)
+        os.rename(below, xplane) # a folder that is called like the file in it
+        found, _ = self.look()
+        self.assertEqual(found, [("problem", "layout"), ("problem", "no-file")])
+
+    def test_files_in_place_of_folders(self):
+        os.makedirs(self.log)
+        for path in ("plugins", "plugins/profile"):
+            where = shutil.copy(SAMPLE, os.path.join(self.log, path))
+            f = self.finds("problem", "no-file")
+            self.assertEqual(f["where"], where)
+            self.assertIn("is a file where a folder should be", f["what"])
+            os.remove(where)
+            os.makedirs(os.path.join(self.log, "plugins"), exist_ok=True)
+
+    def test_copies_not_finished_and_capitals(self):
+        xplane = self.copied()
+        for name, words in (("WORKER0.XPLANE.PB", "rename"), (".worker0.xplane.pb.Xy12ab", "not finished"),
+                            (".worker0.xplane.pb.icloud", "download")):
+            renamed = os.path.join(os.path.dirname(xplane), name)
+            os.rename(xplane, renamed)
+            self.assertIn(words, self.finds("problem", "file-names")["to_do"])
+            os.rename(renamed, xplane)
 
     def test_no_events(self):
         self.from_text('hostname "h"\nplane 1 "/host:CPU"\n')
