@@ -68,6 +68,7 @@ enum tbp_damage {
     X(TRACK_CAP, "track_cap", "events on threads beyond the 32768th", 1, NONE)                     \
     X(UNMATCHED_FREE, "unmatched_free", "memory given back that was not taken while recorded", 0,  \
       NONE)                                                                                        \
+    X(LOST_FLOW, "lost_flow", "arrows from calls to work of devices that lead nowhere", 0, NONE)   \
     X(NO_SUCH_STEP, "no_such_step", "names given to --steps that no event has", 0, NONE)           \
     X(REPAIR_STEP_NUM, "repair_step_num", "repair: steps taken from step_num without _r", 0, NONE) \
     X(REPAIR_LOOPS, "repair_loops", "repair: iterations of loops not taken for steps", 0, NONE)    \

@@ -6,6 +6,7 @@
  * hold (the scheduler of a phone …) is counted and not shown. Field numbers are those of Perfetto's
  * public protobuf definitions.
  */
+#include "convert/read/launch_flows.h"
 #include "convert/read/perfetto_state.h"
 #include "convert/read/perfetto_tracks.h"
 #include "convert/read/reader.h"
@@ -32,7 +33,7 @@ struct packet {
     struct tbp_wire event, interned, clocks, defaults, descriptor;
 };
 
-enum { MAX_NOTES = 64 };
+enum { MAX_NOTES = 64, MAX_FLOWS = 16 };
 
 struct note { /* a debug annotation */
     uint32_t key;
@@ -50,12 +51,15 @@ struct event { /* a track event */
     int64_t ns;
     struct note notes[MAX_NOTES];
     size_t n_notes;
+    uint64_t flows[MAX_FLOWS];
+    size_t n_flows; /* also those beyond */
 };
 
 struct perfetto {
     struct tbp_trace t;
     struct tbp_perfetto_state state;
     struct tbp_perfetto_tracks tracks;
+    struct tbp_launch_flows flows;
     struct event event; /* the one being read */
     uint64_t offset;    /* of the packet */
     bool is_amd;
@@ -198,6 +202,15 @@ static void add_counter(struct perfetto *p, struct tbp_perfetto_track *track) {
     tbp_trace_add(&p->t, &out);
 }
 
+/* Flows go through calls or ops to work of devices; the row is the last. */
+static void add_flows(struct perfetto *p) {
+    const struct event *e = &p->event;
+    for (size_t i = 0; i < e->n_flows && i < MAX_FLOWS; i++)
+        tbp_launch_flows_row(&p->flows, &p->t, (struct tbp_flow_id){.id = e->flows[i]},
+                             p->t.rows.n - 1);
+    p->flows.n_lost += e->n_flows > MAX_FLOWS ? e->n_flows - MAX_FLOWS : 0;
+}
+
 static void add_event(struct perfetto *p) {
     const struct event *e = &p->event;
     struct tbp_perfetto_track *track = tbp_perfetto_track(&p->tracks, e->track);
@@ -216,7 +229,10 @@ static void add_event(struct perfetto *p) {
         describe(p, &out);
         add_notes(p);
     }
+    size_t n = p->t.rows.n;
     tbp_trace_add(&p->t, &out);
+    if (e->type != TYPE_END && p->t.rows.n > n)
+        add_flows(p);
 }
 
 static uint32_t text_of(struct perfetto *p, struct tbp_wire w) {
@@ -274,6 +290,7 @@ static void read_legacy(struct perfetto *p, struct tbp_wire w) {
 /* A field of the event that is a number. */
 static void read_number(struct perfetto *p, uint32_t sequence, const struct tbp_wire_field *f) {
     enum { CATEGORY_IID = 3, TYPE = 9, NAME_IID = 10, TRACK = 11, VALUE = 30, REAL_VALUE = 44 };
+    enum { OLD_FLOW = 36, OLD_LAST_FLOW = 42, FLOW = 47, LAST_FLOW = 48 };
     struct event *e = &p->event;
     switch (f->number) {
     case TYPE:
@@ -297,6 +314,14 @@ static void read_number(struct perfetto *p, uint32_t sequence, const struct tbp_
     case REAL_VALUE:
         e->value = f->type == TBP_WIRE_FIXED64 ? tbp_wire_double(f->value) : 0;
         e->has_value = true;
+        break;
+    case OLD_FLOW:
+    case OLD_LAST_FLOW:
+    case FLOW:
+    case LAST_FLOW:
+        if (e->n_flows < MAX_FLOWS)
+            e->flows[e->n_flows] = f->value;
+        e->n_flows++;
         break;
     default:
         break;
@@ -326,7 +351,7 @@ static void read_event(struct perfetto *p, const struct packet *k) {
     bool has_time = k->has_timestamp;
     e->type = e->name = e->category = 0;
     e->has_track = e->has_value = false;
-    e->n_notes = 0;
+    e->n_notes = e->n_flows = 0;
     e->track = p->state.sequences.at[k->sequence].default_track;
     if (k->has_timestamp)
         e->ns = tbp_perfetto_time(&p->state, k->sequence, k->clock, k->timestamp);
@@ -461,10 +486,12 @@ static int read_perfetto(struct tbp_host *host, struct tbp_pool *pool, struct tb
             tbp_trace_plane_text(&p->t, i, "device_vendor",
                                  p->is_amd ? TBP_STR("AMD") : TBP_STR("Nvidia"));
     tbp_trace_find_wall_clock(&p->t);
+    tbp_launch_flows_apply(&p->flows, &p->t);
     tbp_trace_finish(&p->t);
     tbp_input_drop_pages(&host->input);
     tbp_trace_release(&p->t);
     tbp_perfetto_tracks_release(&p->tracks);
+    tbp_launch_flows_release(&p->flows);
     tbp_perfetto_state_release(&p->state);
     return TBP_OK;
 }

@@ -6,6 +6,7 @@
  * count. A file may be what a writer that died left: one line that begins with a comma.
  */
 #include "convert/read/folder.h"
+#include "convert/read/launch_flows.h"
 #include "convert/read/process_names.h"
 #include "convert/read/reader.h"
 #include "convert/read/rocprof_csv.h"
@@ -14,6 +15,7 @@ struct rocprof {
     struct tbp_gpu_trace gpu;
     struct tbp_json_trace jt; /* walks documents; what they say goes to gpu */
     struct tbp_process_names processes;
+    struct tbp_launch_flows flows;
 };
 
 /* ---- trace events ---- */
@@ -118,13 +120,36 @@ static void read_names(struct rocprof *r, const struct tbp_json_event *e) {
                          tbp_json_trace_text(&r->jt, name));
 }
 
+/* From calls to work of devices. rpd2tracing ends an arrow with "f", rocprof with "t". */
+static void read_arrow(struct rocprof *r, const struct tbp_json_event *e) {
+    int64_t pid, tid, device, id, ns;
+    unsigned ps;
+    bool is_text, is_begin = e->ph == 's';
+    tbp_json_trace_id(&r->jt, &e->pid, &pid, &is_text);
+    tbp_json_trace_id(&r->jt, &e->tid, &tid, &is_text);
+    if (device_of_process(r, pid, &device) == is_begin)
+        return;
+    if (!tbp_json_trace_id(&r->jt, &e->id, &id, &is_text) ||
+        !tbp_json_trace_time(&e->ts, &ns, &ps)) {
+        r->flows.n_lost++;
+        return;
+    }
+    struct tbp_flow_id flow = {(uint64_t)id, tbp_trace_text(&r->gpu.t, e->cat.text)};
+    uint32_t track =
+        is_begin ? tbp_trace_thread(&r->gpu.t, pid, tid) : tbp_gpu_stream(&r->gpu, device, tid);
+    tbp_launch_flows_place(&r->flows, !is_begin, flow, track, ns);
+}
+
 static void read_event(struct tbp_json_trace *jt, const struct tbp_json_event *e) {
     struct rocprof *r = jt->ctx;
     struct tbp_ledger *l = &jt->host->ledger;
     struct tbp_trace_event out = {0};
     if (e->ph == 'M')
         read_names(r, e);
-    if (e->ph == 'M' || (e->ph && strchr("stf", e->ph))) { /* names and arrows */
+    bool is_arrow = e->ph && strchr("stf", e->ph);
+    if (is_arrow)
+        read_arrow(r, e);
+    if (e->ph == 'M' || is_arrow) {
         l->events_read++;
         l->events_merged++;
     } else if (!e->ph || !strchr("XCiI", e->ph)) {
@@ -187,9 +212,11 @@ static int read_rocprof(struct tbp_host *host, struct tbp_pool *pool, struct tbp
     }
     if (r.gpu.n_device == 0)
         tbp_gpu_warn(&r.gpu, TBP_STR("no kernels recorded"));
+    tbp_launch_flows_apply(&r.flows, &r.gpu.t);
     tbp_gpu_trace_finish(&r.gpu);
     tbp_gpu_trace_release(&r.gpu);
     tbp_process_names_release(&r.processes);
+    tbp_launch_flows_release(&r.flows);
     return TBP_OK;
 }
 

@@ -170,6 +170,11 @@ def message(*fields):
                     for number, v in fields)
 
 
+def fixed64(n):
+    """The number as message() writes it into a field of eight bytes."""
+    return struct.unpack("<d", struct.pack("<Q", n))[0]
+
+
 def pftrace():
     """As the SDK writes it: sequence 1 counts nanoseconds from packet to packet and interns names; sequence 2 says all
     in full. Begins at 5 us of the boot clock: step 7 for 20 us; in it an op of 10 us, in that a call of 1 us which
@@ -214,6 +219,52 @@ def pftrace():
     return out
 
 
+def rocprof_arrows():
+    """As rpd2tracing draws arrows, at whole microseconds. In step 3 hipGraphLaunch calls hipLaunchKernel: kernel a is of
+    the inner call, b of the outer one, both begin at once. In step 4 a call of 1 us, whose arrow begins before it. An
+    arrow from nowhere. A second category has the same number."""
+    def x(name, pid, tid, ts, dur, desc=""):
+        return {"pid": pid, "tid": tid, "name": name, "ts": str(ts), "dur": str(dur), "ph": "X", "args": {"desc": desc}}
+
+    def arrow(ph, number, pid, tid, ts, cat="api_op"):
+        return {"pid": pid, "tid": tid, "cat": cat, "name": cat, "ts": str(ts), "id": str(number), "ph": ph}
+
+    listed = [{}]
+    listed += [{"name": "process_name", "ph": "M", "pid": pid, "args": {"name": name}}
+               for pid, name in (("1", "GPU0"), ("8", "Markers"))]
+    listed += [x("step 3", "8", "77", 1000, 100), x("step 4", "8", "77", 1100, 50),
+               x("hipGraphLaunch", "77", "77", 1010, 40), x("hipLaunchKernel", "77", "77", 1020, 10),
+               x("hipLaunchKernel", "77", "77", 1110, 1),
+               *(x(name, "1", tid, ts, dur, "KernelExecution") for name, tid, ts, dur in
+                 (("a", "0", 1110, 5), ("b", "0", 1110, 5), ("c", "0", 1120, 7), ("d", "2", 1120, 9)))]
+    listed += [arrow("s", 1, "77", "77", 1028), arrow("f", 1, "1", "0", 1110),
+               arrow("s", 2, "77", "77", 1048), arrow("f", 2, "1", "0", 1110),
+               arrow("s", 3, "77", "77", 1109), arrow("f", 3, "1", "2", 1120),
+               arrow("s", 3, "77", "77", 1500, "other"), arrow("f", 3, "1", "0", 1120, "other")]
+    return json.dumps(listed).encode()
+
+
+def pftrace_flows():
+    """Flow 2^63 + 5 goes from the op of step 1 through a call to kernel a, which begins in step 2; then the same flow,
+    used again, from the op of step 2 to kernel b. Kernel c is in a flow of its own."""
+    begin, end, host, device = 1, 2, 11, 12
+    flow, last, lone = (47, fixed64((1 << 63) + 5)), (48, fixed64((1 << 63) + 5)), (47, fixed64(7))
+
+    def packet(*fields):
+        return message((1, message((10, 1), *fields)))
+
+    out = packet((60, message((1, host), (4, message((1, 9), (2, 100), (5, "main"))))))
+    for name, category, us, dur_us, *flows in (
+            ("ProfilerStep#1", "", 0, 20), ("aten::mm", "cpu_op", 1, 10, flow), ("launch", "hip_api", 2, 2, flow),
+            ("ProfilerStep#2", "", 20, 20), ("aten::add", "cpu_op", 22, 5, flow),
+            ("a", "kernel_dispatch", 21, 3, flow), ("b", "kernel_dispatch", 41, 4, last),
+            ("c", "kernel_dispatch", 46, 5, lone)):
+        track = (11, device if category == "kernel_dispatch" else host)
+        out += packet((8, us * 1000), (11, message((9, begin), track, (23, name), (22, category), *flows)))
+        out += packet((8, (us + dur_us) * 1000), (11, message((9, end), track)))
+    return out
+
+
 def packed(files):
     """A folder as tbprof packs it: one input, for tests of damage."""
     listed = sorted(dict(files, **{name.split("/")[0] + "/": "" for name in files if "/" in name}).items())
@@ -223,7 +274,8 @@ def packed(files):
 
 FILES = {"mxnet.json": mxnet, "rocprof_kernel_trace.csv": rocprof_csv, "rocprof.json": rocprof_json,
          "2020-01-02_03-04-05_detail_3.csv": cntk_csv, "2020-01-02_03-04-05_detail_3.json": cntk_json,
-         "2020-01-02_03-04-05_summary_3.txt": cntk_summary, "x.pftrace": pftrace}
+         "2020-01-02_03-04-05_summary_3.txt": cntk_summary, "x.pftrace": pftrace,
+         "rocprof_arrows.json": rocprof_arrows, "flows.pftrace": pftrace_flows}
 FOLDERS = {"mindspore": mindspore, "host0_1_ascend_pt": ascend, "rocprofv3": rocprof_folder}
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inputs of other tools: counts, sums and steps of fixtures worked out by hand, and of recordings and public files
 where they are at hand (../shared)."""
+import collections
 import csv
 import json
 import os
@@ -259,6 +260,17 @@ def kernels(path):
     return found
 
 
+def all_launches(path):
+    """(work of a device, the call with its correlation id or None, its start in ns)."""
+    listed = events(path)
+    calls = {e[5]["correlation_id"]: e[2] for e in listed if e[0] == "/host:CPU" and "correlation_id" in e[5]}
+    return [(e[2], calls.get(e[5].get("correlation_id")), e[3]) for e in listed if e[1].startswith("Stream")]
+
+
+def launches(path):
+    return {device: call for device, call, _ in all_launches(path)}
+
+
 class RocProf(Import):
     def test_table_by_names_of_columns(self):
         path = self.fixture("rocprof_kernel_trace.csv")
@@ -326,6 +338,22 @@ class RocProf(Import):
         self.assertEqual(sum(e[4] for e in spans), 641552000)
 
 
+    def test_arrows_tie_work_to_calls_and_steps(self):
+        path = self.fixture("rocprof_arrows.json")
+        self.events_of(path, 2 + 9 + 8, 9, lost_flow=1)
+        self.assertEqual(launches(path), {"a": "hipLaunchKernel", "b": "hipGraphLaunch", "c": None,
+                                          "d": "hipLaunchKernel"})
+        # c, which no call started, is of the step in which it runs
+        self.assertEqual([round(s["stepTimeMs"] * 1e6) for s in steps(path)], [5000, 9000])
+        self.becomes_a_run(path)
+
+    @needs_shared
+    def test_arrows_of_a_public_file_say_what_its_database_says(self):
+        drawn, told = (collections.Counter((device, call) for device, call, _ in all_launches(
+            shared("corpus", "rocprof", "rpd-matmul_result" + ext))) for ext in (".json", ".rpd"))
+        self.assertEqual((sum(drawn.values()), drawn), (85, told))
+
+
 class Cntk(Import):
     def check(self, path):
         self.assertEqual([(s["stepnum"], s["stepTimeMs"], s["infeedTimeMs"]) for s in steps(path)],
@@ -373,6 +401,15 @@ class Perfetto(Import):
         self.assertEqual(ops(path, "Device"), {"aten/mm": (1, 4000)})
         self.assertEqual(lines(path)["_counters_"], 2)
         self.assertEqual(len(steps(path)), 1)
+        self.becomes_a_run(path)
+
+    def test_flows_tie_work_to_calls_and_steps(self):
+        path = self.fixture("flows.pftrace")
+        self.events_of(path, 16, 8)
+        self.assertEqual(launches(path), {"a": "launch", "b": "aten::add", "c": None})
+        self.assertEqual(ops(path, "Device"), {"aten/mm": (1, 3000), "aten/add": (1, 4000)})
+        # from 41 us, when b begins, to 51 us, when c ends: nobody launched it, so it is of the step before
+        self.assertEqual([round(s["stepTimeMs"] * 1e6) for s in steps(path)], [3000, 10000])
         self.becomes_a_run(path)
 
     @needs_shared
