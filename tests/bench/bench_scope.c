@@ -12,7 +12,7 @@
  * copied; also shown without the call to the kernel). Their memory is there beforehand, which is
  * kinder than the originals are.
  */
-#include "capture/tbprof.h"
+#include "tests/support/recording.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -231,13 +231,6 @@ static double time_of(int which) {
     int64_t from = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     cases[which].run(N);
     return (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - from) / N;
-}
-
-static void must(tbprof_status status) {
-    if (status == TBPROF_OK)
-        return;
-    fprintf(stderr, "bench_scope: %s\n", tbprof_last_error());
-    exit(2);
 }
 
 static void start(void) {

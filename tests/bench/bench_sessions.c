@@ -7,20 +7,13 @@
  *
  * The folder's file system decides: a run that is saved is on the disk when stop returns.
  */
-#include "capture/tbprof.h"
+#include "tests/support/recording.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 enum { SCOPES = 10 };
-
-static void must(tbprof_status status) {
-    if (status == TBPROF_OK)
-        return;
-    fprintf(stderr, "bench_sessions: %s\n", tbprof_last_error());
-    exit(2);
-}
 
 enum { MOST = 10000 };
 

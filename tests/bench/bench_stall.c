@@ -10,9 +10,8 @@
  * NS_BETWEEN_SCOPES 0: as fast as it goes, which is faster than any disk. SNAPSHOT_MS 0: none.
  * The spool grows as needed ($TBPROF_FULL_POLICY=ring|stop for the others). Runs go to $TMPDIR.
  */
-#include "capture/tbprof.h"
+#include "tests/support/recording.h"
 
-#include <ftw.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -121,18 +120,6 @@ static void *record(void *context) {
     return NULL;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where) {
-    (void)st, (void)type, (void)where;
-    return remove(path);
-}
-
-static void must(tbprof_status status) {
-    if (status == TBPROF_OK)
-        return;
-    fprintf(stderr, "bench_stall: %s\n", tbprof_last_error());
-    exit(2);
-}
-
 static void take_snapshots(long every_ms) {
     while (clock_ns(CLOCK_MONOTONIC) < plan.end_ns) {
         struct timespec rest = {every_ms / 1000, every_ms % 1000 * 1000000};
@@ -195,7 +182,7 @@ int main(int argc, char **argv) {
     for (long i = 0; i < n; i++)
         pthread_join(workers[i].thread, NULL);
     must(tbprof_stop(0));
-    nftw(logdir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    remove_folder(logdir);
     print_sums(workers, n);
     return 0;
 }

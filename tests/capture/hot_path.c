@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hot_path [RECORDS]: a thread that records waits for nothing, whatever the machine has to do.
+ * hot_path [RECORDS | captures]: a thread that records waits for nothing, whatever the machine has
+ * to do.
  * After its first scope the thread may not call the system any more: a filter of the kernel's turns
  * each call into a signal, which counts it; only the clock, waking a sleeper, and what ends the
  * thread are let through, none of which waits. Meanwhile others take snapshots and the janitor
  * makes chunks. The thread records no faster than the stock lasts, as a program does. With the
  * spool in memory ($TBPROF_SPOOL_DIR=memory) no page may be missing either.
  *
- * Exit code 1 if the thread called or faulted; 77 where filters are not to be had.
+ * With "captures" there is a server, and a client that asks it for one capture after another: also
+ * from their begin to their end, and while the server is idle, the threads call nothing.
+ *
+ * Whatever else is armed (a server, a GPU), annotations look at one word alone: it must be that of
+ * a session without. Exit code 1 if it is not, or a thread called or faulted; 77 where filters are
+ * not to be had.
  */
 #include "capture/record.h"
-#include "capture/tbprof.h"
+#include "capture/state.h"
+#include "tests/support/recording.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/futex.h>
@@ -31,6 +37,7 @@
 #include <unistd.h>
 
 enum { SKIPPED = 77, THREADS = 8, RESERVE = 2 * THREADS /* chunks */, CALLS = 512 };
+enum { CAPTURES = 4, CAPTURE_MS = 100, PACE_NS = 5000 /* slower than any disk */ };
 enum { SCOPES_AT_ONCE = 256 /* twice, not half a chunk */, WARM_UP = 100000 };
 
 static struct {
@@ -38,6 +45,8 @@ static struct {
     uint64_t n_calls[CALLS]; /* by number; atomic, as all that follows */
     long n_faults;
     int n_filters, n_over; /* threads */
+    int n_captures;
+    bool is_other_word; /* that annotations look at */
 } seen;
 
 static void count_call(int number, siginfo_t *info, void *context) {
@@ -111,16 +120,45 @@ static void *train(void *unused) {
     return NULL;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where) {
-    (void)st, (void)type, (void)where;
-    return remove(path);
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void must(tbprof_status status) {
-    if (status == TBPROF_OK)
-        return;
-    fprintf(stderr, "hot_path: %s\n", tbprof_last_error());
-    exit(2);
+/* At a program's pace until there have been so many captures. */
+static void record_until(int n_captures) {
+    while (__atomic_load_n(&seen.n_captures, __ATOMIC_ACQUIRE) < n_captures) {
+        int64_t next_ns = now_ns() + PACE_NS;
+        {
+            TBPROF_SCOPE("forward");
+            TBPROF_SCOPE("matmul");
+        }
+        while (now_ns() < next_ns)
+            continue;
+    }
+}
+
+static void *train_while_captured(void *unused) {
+    (void)unused;
+    record_until(1); /* what is touched for the first time does not count */
+    __atomic_fetch_add(&seen.n_filters, forbid_calls(), __ATOMIC_RELAXED);
+    record_until(CAPTURES);
+    __atomic_fetch_add(&seen.n_over, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void take_captures(const char *logdir) {
+    tbprof_server *server;
+    char address[32];
+    must(tbprof_server_start(0, NULL, &server));
+    snprintf(address, sizeof address, "127.0.0.1:%d", tbprof_server_port(server));
+    seen.is_other_word = tbp_state_load() != 0; /* a server that nobody asks */
+    while (seen.n_captures < CAPTURES) {
+        must(tbprof_client_trace(address, logdir, CAPTURE_MS, NULL, NULL, 0));
+        __atomic_fetch_add(&seen.n_captures, 1, __ATOMIC_RELEASE);
+    }
+    tbprof_server_stop(server);
 }
 
 static void rest(void) {
@@ -137,34 +175,52 @@ static int judge(void) {
             printf("system call %u: %llu times\n", i, (unsigned long long)seen.n_calls[i]);
         n_wrong += seen.n_calls[i] > 0;
     }
-    printf("%d threads with %llu records each: %d calls, %ld page faults\n", THREADS,
-           (unsigned long long)seen.n_records, n_wrong, seen.n_faults);
-    return n_wrong > 0 || (is_memory && seen.n_faults > 0);
+    printf("%d threads: %d calls, %ld page faults\n", THREADS, n_wrong, seen.n_faults);
+    if (seen.is_other_word)
+        puts("annotations go another way than without what is armed");
+    return n_wrong > 0 || seen.is_other_word || (is_memory && seen.n_faults > 0);
 }
 
-int main(int argc, char **argv) {
-    struct sigaction action = {.sa_sigaction = count_call, .sa_flags = SA_SIGINFO};
-    char logdir[4096];
-    const char *tmp = getenv("TMPDIR");
-    pthread_t threads[THREADS];
+static void begin_session(const char *logdir) {
     tbprof_options options;
-    seen.n_records = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
-    sigaction(SIGSYS, &action, NULL);
-    snprintf(logdir, sizeof logdir, "%s/hot_path-%d", tmp ? tmp : "/tmp", (int)getpid());
     tbprof_options_init(&options);
     options.full_policy =
         getenv("TBPROF_FULL_POLICY") ? options.full_policy : (int)TBPROF_FULL_GROW;
     must(tbprof_start(logdir, &options));
-    for (int i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, train, NULL);
+    uint64_t word = tbp_state_load();
+    seen.is_other_word =
+        word != tbp_state_make(tbp_state_generation(word), UINT32_MAX, TBP_STATE_OPEN, 2);
+}
+
+static void take_snapshots(void) {
     while (__atomic_load_n(&seen.n_over, __ATOMIC_ACQUIRE) < THREADS) {
         rest();
         must(tbprof_snapshot(NULL));
     }
+}
+
+int main(int argc, char **argv) {
+    struct sigaction action = {.sa_sigaction = count_call, .sa_flags = SA_SIGINFO};
+    bool is_captured = argc > 1 && strcmp(argv[1], "captures") == 0;
+    char logdir[4096];
+    const char *tmp = getenv("TMPDIR");
+    pthread_t threads[THREADS];
+    seen.n_records = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
+    sigaction(SIGSYS, &action, NULL);
+    snprintf(logdir, sizeof logdir, "%s/hot_path-%d", tmp ? tmp : "/tmp", (int)getpid());
+    if (!is_captured)
+        begin_session(logdir);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, is_captured ? train_while_captured : train, NULL);
+    if (is_captured)
+        take_captures(logdir);
+    else
+        take_snapshots();
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    must(tbprof_stop(0));
-    nftw(logdir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    if (!is_captured)
+        must(tbprof_stop(0));
+    remove_folder(logdir);
     if (seen.n_filters < THREADS) {
         puts("skipped: this system has no filters of system calls");
         return SKIPPED;

@@ -13,9 +13,8 @@
  *
  * To be run under the sanitizers, too. Writes runs under $TMPDIR and removes them.
  */
-#include "capture/tbprof.h"
+#include "tests/support/recording.h"
 
-#include <ftw.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -115,18 +114,6 @@ static void *host_of_visitors(void *unused) {
 
 /* ---- who starts and stops ---- */
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where) {
-    (void)st, (void)type, (void)where;
-    return remove(path);
-}
-
-static void must(tbprof_status status, const char *what) {
-    if (status == TBPROF_OK)
-        return;
-    fprintf(stderr, "stress_capture: %s: %s\n", what, tbprof_last_error());
-    exit(2);
-}
-
 static void one_session(const char *logdir, uint32_t *random) {
     static const int policies[] = {TBPROF_FULL_STOP, TBPROF_FULL_RING, TBPROF_FULL_GROW};
     tbprof_options options;
@@ -136,20 +123,20 @@ static void one_session(const char *logdir, uint32_t *random) {
     options.full_policy = policies[next_random(random) % 3];
     options.spool_dir = next_random(random) % 2 ? "memory" : NULL;
     options.start_paused = 1; /* so that this thread has its chunk for marks before all are taken */
-    must(tbprof_start(logdir, &options), "start");
-    must(tbprof_resume(), "first resume");
+    must(tbprof_start(logdir, &options));
+    must(tbprof_resume());
     sums.marks++;
     int n = (int)(next_random(random) % 6);
     for (int i = 0; i < n; i++) {
         rest_us(next_random(random) % 1000);
         switch (next_random(random) % 4) {
         case 0:
-            must(tbprof_pause(), "pause");
-            must(tbprof_resume(), "resume");
+            must(tbprof_pause());
+            must(tbprof_resume());
             sums.marks += 2;
             break;
         case 1:
-            must(tbprof_snapshot(NULL), "snapshot");
+            must(tbprof_snapshot(NULL));
             sums.snapshots++;
             break;
         default:
@@ -157,17 +144,17 @@ static void one_session(const char *logdir, uint32_t *random) {
         }
     }
     bool is_saved = next_random(random) % 4 == 0; /* others come one after another at once */
-    must(tbprof_stop(is_saved), "stop");
+    must(tbprof_stop(is_saved));
     sums.sessions++;
     tbprof_counts c = {.struct_size = sizeof c};
-    must(tbprof_stats(&c), "stats");
+    must(tbprof_stats(&c));
     sums.written += c.records;
     sums.cut += c.cut_by_stop;
     sums.ring += c.dropped_ring;
     sums.in_runs += c.saved;
     sums.unsaved += is_saved ? 0 : c.records - c.dropped_ring - c.saved;
     sums.dropped += c.dropped_cap + c.dropped_no_chunk + c.dropped_depth + c.dropped_threads;
-    nftw(logdir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    remove_folder(logdir);
 }
 
 static double seconds(void) {
