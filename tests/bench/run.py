@@ -206,6 +206,19 @@ def say(what, wall_s, peak_mb):
     print(f"  {what:36} {wall_s:8.3f} s {peak_mb:8.1f} MB", flush=True)
 
 
+def what_is_missing(a):
+    """In words, or None."""
+    if not os.access(a.tbprof, os.X_OK):
+        return f"no program {a.tbprof}: build it (cmake --build build/release) or name one (--tbprof)"
+    lost = [s for s in SOURCES + TRACES if not a.inputs and not os.path.exists(os.path.join(a.shared, s))]
+    if lost:
+        return f"without INPUT public profiles are scaled, and {os.path.join(a.shared, lost[0])} is not there: " \
+               "name an INPUT.xplane.pb, or the folder that has it (--shared)"
+    if a.json != sys.executable and subprocess.run([shutil.which(a.json) or "false", "-c", "import orjson"], capture_output=True).returncode:
+        return f"{a.json} cannot import orjson, which traces are compared with: name a Python that can (--json)"
+    return None
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     build = os.path.join(ROOT, "build", "release")
@@ -217,9 +230,12 @@ def main():
     ap.add_argument("-n", type=int, default=5)
     ap.add_argument("--events", type=int, default=1000000)
     ap.add_argument("--linear", action="store_true")
-    ap.add_argument("--json", default=sys.executable, metavar="PYTHON")
-    ap.add_argument("inputs", nargs="*")
+    ap.add_argument("--json", default=sys.executable, metavar="PYTHON", help="a Python that has orjson (without INPUT only)")
+    ap.add_argument("inputs", nargs="*", metavar="INPUT.xplane.pb")
     a = ap.parse_args()
+    missing = what_is_missing(a)
+    if missing:
+        ap.error(missing)
     is_own = not a.work
     a.work = a.work or tempfile.mkdtemp(prefix="tbprof-bench-")
     os.makedirs(a.work, exist_ok=True)
