@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gzip undone by zlib member after member, and a file of a zip. What a damaged stream still
- * yields is kept, since intact planes before the damage are worth having.
+ * gzip undone by zlib member after member, and a file of a zip, which may be gzip once more. What a
+ * damaged stream still yields is kept, since intact planes before the damage are worth having.
  */
 #include "base/unpack.h"
 
@@ -16,10 +16,13 @@
  * made to fill the disk. (What deflate can do at most is 1032 times.) */
 enum { HARMLESS_BYTES = 64 << 20, MOST_TIMES = 200, STRETCH_BYTES = 1 << 20 };
 
+enum packing { GZIP, DEFLATE, STORED };
+
 struct inflating {
     z_stream z;
     const struct tbp_input *packed;
-    bool is_gzip;
+    enum packing packing;
+    double worth;     /* bytes on disk for each of the packed ones */
     size_t fed, left; /* left: packed bytes before it have left memory */
     bool is_damaged;
     struct tbp_spill out;
@@ -43,7 +46,7 @@ static int inflate_some(struct inflating *f, int *zlib, struct tbp_error *err) {
     uint64_t size = tbp_spill_size(&f->out);
     if (*zlib == Z_MEM_ERROR)
         return tbp_fail(err, TBP_E_MEMORY, "no memory to inflate '%s'", f->out.path);
-    if (size > HARMLESS_BYTES && size / MOST_TIMES > f->fed)
+    if (size > HARMLESS_BYTES && (double)size / MOST_TIMES > (double)f->fed * f->worth)
         return tbp_fail(err, TBP_E_LIMIT,
                         "'%s' is packed more than %d times (%llu bytes, and there is more): no "
                         "profile is",
@@ -68,7 +71,7 @@ static int inflate_all(void *ctx, struct tbp_error *err) {
     while (!status && (zlib == Z_OK || zlib == Z_BUF_ERROR)) {
         status = inflate_some(f, &zlib, err);
         tell(f);
-        bool more = f->is_gzip && in->size - f->fed >= 2 && in->data[f->fed] == 0x1f &&
+        bool more = f->packing == GZIP && in->size - f->fed >= 2 && in->data[f->fed] == 0x1f &&
                     in->data[f->fed + 1] == 0x8b;
         if (zlib == Z_STREAM_END && more)
             zlib = inflateReset(&f->z);
@@ -90,26 +93,45 @@ static void note_tail(struct tbp_input *out, const struct tbp_input *packed, siz
     }
 }
 
-/* from: where the packed bytes begin. */
-static int undo(const struct tbp_input *packed, size_t from, bool is_gzip, struct tbp_input *out,
-                const char *path, struct tbp_error *err) {
-    struct inflating f = {.packed = packed, .is_gzip = is_gzip, .fed = from};
-    if (inflateInit2(&f.z, is_gzip ? 15 + 16 : -15) != Z_OK)
+static int copy_all(void *ctx, struct tbp_error *err) {
+    struct inflating *f = ctx;
+    int status = TBP_OK;
+    while (!status && f->fed < f->packed->size) {
+        size_t left = f->packed->size - f->fed, n = left < STRETCH_BYTES ? left : STRETCH_BYTES;
+        status = tbp_spill_put(&f->out, f->packed->data + f->fed, n, err);
+        f->fed += n;
+        tell(f);
+    }
+    return status;
+}
+
+/* The packed bytes begin at f->fed; f->out gets what they hold. */
+static int fill(struct inflating *f, const char *path, struct tbp_error *err) {
+    enum { RAW = -15, WITH_HEADER = 15 + 16 };
+    tbp_spill_init(&f->out, path);
+    if (f->packing == STORED)
+        return tbp_guard_run(copy_all, f, err);
+    if (inflateInit2(&f->z, f->packing == GZIP ? WITH_HEADER : RAW) != Z_OK)
         return tbp_fail(err, TBP_E_MEMORY, "no memory to inflate '%s'", path);
-    tbp_spill_init(&f.out, path);
-    int status = tbp_guard_run(inflate_all, &f, err); /* the file may become shorter meanwhile */
-    inflateEnd(&f.z);
+    int status = tbp_guard_run(inflate_all, f, err); /* the file may become shorter meanwhile */
+    inflateEnd(&f->z);
+    return status;
+}
+
+static int undo(struct inflating *f, struct tbp_input *out, const char *path,
+                struct tbp_error *err) {
+    int status = fill(f, path, err);
     if (status)
-        tbp_spill_release(&f.out);
+        tbp_spill_release(&f->out);
     else
-        status = tbp_spill_finish(&f.out, out, err);
+        status = tbp_spill_finish(&f->out, out, err);
     if (status)
         return status;
     out->is_unpacked = true;
-    out->damaged = f.is_damaged;
-    out->damage_offset = f.fed;
-    if (!f.is_damaged && is_gzip)
-        note_tail(out, packed, f.fed);
+    out->damaged = f->is_damaged;
+    out->damage_offset = f->fed;
+    if (!f->is_damaged && f->packing == GZIP)
+        note_tail(out, f->packed, f->fed);
     return TBP_OK;
 }
 
@@ -121,7 +143,37 @@ static int undo_zip(const struct tbp_input *in, const char *member, struct tbp_i
     if (status)
         return status;
     packed.size = file.end;
-    return undo(&packed, file.from, false, out, path, err);
+    struct inflating f = {.packed = &packed,
+                          .packing = file.is_stored ? STORED : DEFLATE,
+                          .worth = 1,
+                          .fed = file.from};
+    status = undo(&f, out, path, err);
+    if (status == TBP_OK)
+        out->damaged |= file.is_cut;
+    return status;
+}
+
+static int undo_gzip(const struct tbp_input *in, double worth, struct tbp_input *out,
+                     const char *path, struct tbp_error *err) {
+    struct inflating f = {.packed = in, .packing = GZIP, .worth = worth};
+    return undo(&f, out, path, err);
+}
+
+/* What was unpacked may be gzip itself: traces in artifacts of build servers, downloads that a
+ * server packed once more. Bounds count from the bytes on disk. */
+static int undo_inner(struct tbp_input *in, size_t disk_bytes, const char *path,
+                      struct tbp_error *err) {
+    struct tbp_input plain = {0};
+    double part = (double)disk_bytes / (double)in->size;
+    int status = undo_gzip(in, part < 1 ? part : 1, &plain, path, err);
+    if (status == TBP_OK && in->damaged) {
+        plain.damaged = true;
+        plain.damage_offset = in->damage_offset;
+    }
+    tbp_input_release(in);
+    if (status == TBP_OK)
+        *in = plain;
+    return status;
 }
 
 bool tbp_is_gzip(const struct tbp_input *in) {
@@ -140,9 +192,11 @@ int tbp_unpack(struct tbp_input *in, const char *member, const char *path, struc
     else if (member)
         status = tbp_fail(err, TBP_E_NOT_FOUND, "'%s' names a file in what is no zip", path);
     else if (tbp_is_gzip(in))
-        status = undo(in, 0, true, &plain, path, err);
+        status = undo_gzip(in, 1, &plain, path, err);
     else
         return TBP_OK;
+    if (status == TBP_OK && tbp_is_gzip(&plain))
+        status = undo_inner(&plain, in->size, path, err);
     plain.watch = in->watch;
     tbp_input_release(in);
     if (status == TBP_OK)

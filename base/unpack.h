@@ -11,7 +11,8 @@
 
 bool tbp_is_packed(const struct tbp_input *in);
 /* Replaces packed bytes by what they hold; others stay as they are. member: which file of a zip, or
- * NULL: the only one. On failure in is released. */
+ * NULL: the only one; what is gzip in a zip or in gzip is undone, too. On failure in is
+ * released. */
 int tbp_unpack(struct tbp_input *in, const char *member, const char *path, struct tbp_error *err);
 /* What the beginning of a gzip file holds, as far as n bytes of it tell; its size, or -1 if it is
  * damaged before the first byte. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See zip.h. Archives beyond 4 GiB or 65535 files (Zip64) are not read.
+ * See zip.h. What does not fit 32 bits stands elsewhere (Zip64): in a second record at the end, in
+ * an extra field of an entry. Archives in several parts are not read.
  */
 #include "base/zip.h"
 
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { DEFLATED = 8, NAMES_TOLD = 10 };
+enum { STORED = 0, DEFLATED = 8, NAMES_TOLD = 10, ELSEWHERE = UINT32_MAX };
 
 bool tbp_zip_path_split(struct tbp_zip_path *out, const char *path) {
     static const char end[] = ".zip:";
@@ -42,6 +43,10 @@ static uint32_t le32(const uint8_t *p) {
     return le16(p) | (uint32_t)le16(p + 2) << 16;
 }
 
+static uint64_t le64(const uint8_t *p) {
+    return le32(p) | (uint64_t)le32(p + 4) << 32;
+}
+
 /* ---- the directory ---- */
 
 struct directory {
@@ -51,38 +56,75 @@ struct directory {
 
 struct entry {
     struct tbp_str name;
-    unsigned method;
-    size_t size, header; /* packed bytes; where its own header stands */
+    unsigned method, flags;
+    uint64_t size, header; /* packed bytes; where its own header stands */
 };
+
+/* Where the entries lie, of what the record at `end` tells, or that of Zip64 before it. */
+static struct directory entries_of(const struct tbp_input *in, size_t end) {
+    enum { SIZE = 12, OFFSET = 16, LOCATOR = 20, RECORD64 = 56, SIZE64 = 40, OFFSET64 = 48 };
+    const uint8_t *record = in->data + end;
+    uint64_t size = le32(record + SIZE), at = le32(record + OFFSET);
+    if (end >= LOCATOR && memcmp(record - LOCATOR, "PK\6\7", 4) == 0) {
+        uint64_t where = le64(record - LOCATOR + 8);
+        bool is_there = where <= end - LOCATOR && end - LOCATOR - where >= RECORD64;
+        if (is_there && memcmp(in->data + where, "PK\6\6", 4) == 0) {
+            size = le64(in->data + where + SIZE64);
+            at = le64(in->data + where + OFFSET64);
+        }
+    }
+    bool fits = at <= end && size <= end - at;
+    return (struct directory){in, fits ? (size_t)at : 0, fits ? (size_t)(at + size) : 0};
+}
 
 /* By the record at the end of the archive; without it there are no entries. */
 static struct directory directory_of(const struct tbp_input *in) {
-    enum { RECORD = 22, REACH = 66000, SIZE = 12, OFFSET = 16 };
-    struct directory d = {in, 0, 0};
+    enum { RECORD = 22, REACH = 66000 };
     size_t least = in->size > REACH ? in->size - REACH : 0;
-    for (size_t i = in->size < RECORD ? 0 : in->size - RECORD + 1; i-- > least;) {
-        const uint8_t *p = in->data + i;
-        if (memcmp(p, "PK\5\6", 4) != 0)
+    for (size_t i = in->size < RECORD ? 0 : in->size - RECORD + 1; i-- > least;)
+        if (memcmp(in->data + i, "PK\5\6", 4) == 0)
+            return entries_of(in, i);
+    return (struct directory){in, 0, 0};
+}
+
+/* Numbers of an entry that do not fit 32 bits, from its extra fields: those that are asked for
+ * stand there, in this order. */
+static void read_extra(struct entry *e, uint32_t plain_size, struct tbp_str extra) {
+    enum { ZIP64 = 1, HEAD = 4 };
+    const uint8_t *p = (const uint8_t *)extra.p, *end = p + extra.n;
+    while (end - p >= HEAD && end - p - HEAD >= le16(p + 2)) {
+        const uint8_t *at = p + HEAD, *to = at + le16(p + 2);
+        bool is_it = le16(p) == ZIP64;
+        p = to;
+        if (!is_it)
             continue;
-        if (le32(p + OFFSET) <= i && le32(p + SIZE) <= i - le32(p + OFFSET)) {
-            d.at = le32(p + OFFSET);
-            d.end = d.at + le32(p + SIZE);
+        at += plain_size == ELSEWHERE ? 8 : 0;
+        for (int i = 0; i < 2; i++) {
+            uint64_t *number = i == 0 ? &e->size : &e->header;
+            if (*number != ELSEWHERE || to - at < 8)
+                continue;
+            *number = le64(at);
+            at += 8;
         }
-        break;
     }
-    return d;
 }
 
 /* The next file; folders have entries, too. */
 static bool next_file(struct directory *d, struct entry *e) {
-    enum { ENTRY = 46, METHOD = 10, SIZE = 20, NAME = 28, EXTRA = 30, COMMENT = 32, HEADER = 42 };
+    enum { ENTRY = 46, FLAGS = 8, METHOD = 10, SIZE = 20, PLAIN_SIZE = 24, HEADER = 42 };
+    enum { NAME = 28, EXTRA = 30, COMMENT = 32 };
     while (d->end - d->at >= ENTRY && memcmp(d->in->data + d->at, "PK\1\2", 4) == 0) {
         const uint8_t *p = d->in->data + d->at;
         size_t n = le16(p + NAME), rest = n + le16(p + EXTRA) + le16(p + COMMENT);
         if (rest > d->end - d->at - ENTRY)
             return false;
-        *e = (struct entry){
-            {(const char *)p + ENTRY, n}, le16(p + METHOD), le32(p + SIZE), le32(p + HEADER)};
+        *e = (struct entry){{(const char *)p + ENTRY, n},
+                            le16(p + METHOD),
+                            le16(p + FLAGS),
+                            le32(p + SIZE),
+                            le32(p + HEADER)};
+        read_extra(e, le32(p + PLAIN_SIZE),
+                   (struct tbp_str){(const char *)p + ENTRY + n, le16(p + EXTRA)});
         d->at += ENTRY + rest;
         if (n && e->name.p[n - 1] != '/')
             return true;
@@ -106,26 +148,45 @@ static void tell_names(const struct tbp_input *in, char *text, size_t size) {
 
 /* ---- one file ---- */
 
-static int place_of(struct tbp_zip_file *out, const struct tbp_input *in, const struct entry *e,
+/* What its own header says where no directory does. */
+static void read_header(struct entry *e, const uint8_t *header) {
+    enum { FLAGS = 6, METHOD = 8, SIZE = 18, SIZE_FOLLOWS = 8 };
+    e->flags = le16(header + FLAGS);
+    e->method = le16(header + METHOD);
+    e->size = le32(header + SIZE);
+    if (e->flags & SIZE_FOLLOWS || e->size == ELSEWHERE)
+        e->size = SIZE_MAX;
+}
+
+static int place_of(struct tbp_zip_file *out, const struct tbp_input *in, struct entry *e,
                     const char *path, struct tbp_error *err) {
-    enum { HEADER = 30, METHOD = 8, NAME = 26, EXTRA = 28 };
+    enum { HEADER = 30, NAME = 26, EXTRA = 28, ENCRYPTED = 1 };
     bool has_header = e->header <= in->size && in->size - e->header >= HEADER &&
                       memcmp(in->data + e->header, "PK\3\4", 4) == 0;
-    const uint8_t *p = in->data + e->header;
-    size_t from = has_header ? e->header + HEADER + le16(p + NAME) + le16(p + EXTRA) : in->size;
-    unsigned method = has_header && !e->name.n ? le16(p + METHOD) : e->method;
-    if (from >= in->size || method != DEFLATED)
+    const uint8_t *p = has_header ? in->data + e->header : NULL;
+    size_t from = p ? (size_t)e->header + HEADER + le16(p + NAME) + le16(p + EXTRA) : in->size;
+    if (from >= in->size)
+        return tbp_fail(err, TBP_E_TRUNCATED, "'%s' is a zip that is damaged or cut short", path);
+    if (!e->name.n)
+        read_header(e, p);
+    if (e->flags & ENCRYPTED)
+        return tbp_fail(err, TBP_E_UNSUPPORTED, "'%s' is encrypted: unpack it first", path);
+    if (e->method != DEFLATED && e->method != STORED)
         return tbp_fail(err, TBP_E_UNSUPPORTED,
-                        "'%s' is a zip that is not packed by deflate: unpack it first", path);
+                        "'%s' is packed by method %u of zip, not by deflate: unpack it first", path,
+                        e->method);
     size_t room = in->size - from;
-    *out = (struct tbp_zip_file){from, from + (e->size < room ? e->size : room)};
+    *out = (struct tbp_zip_file){.from = from,
+                                 .end = from + (e->size < room ? (size_t)e->size : room),
+                                 .is_stored = e->method == STORED,
+                                 .is_cut = e->method == STORED && e->size > room};
     return TBP_OK;
 }
 
 int tbp_zip_find(struct tbp_zip_file *out, const struct tbp_input *in, const char *member,
                  const char *path, struct tbp_error *err) {
     struct directory d = directory_of(in);
-    struct entry e, found = {TBP_STR_NONE, 0, SIZE_MAX, 0}; /* without a directory: the first */
+    struct entry e, found = {0}; /* without a directory: the first */
     char names[TBP_ERROR_TEXT];
     unsigned n = 0;
     for (; next_file(&d, &e); n++) {

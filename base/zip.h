@@ -2,7 +2,7 @@
  *
  * Zip archives: which file of one is meant, and where its bytes lie. Sizes and places come from the
  * directory at the end; of an archive that was cut, so that there is none, the first file is found
- * by its own header.
+ * by its own header. Sizes may be those of Zip64.
  */
 #ifndef TBP_BASE_ZIP_H
 #define TBP_BASE_ZIP_H
@@ -20,9 +20,11 @@ bool tbp_zip_path_split(struct tbp_zip_path *out, const char *path);
 
 bool tbp_zip_is(const struct tbp_input *in);
 
-/* What deflate made of a file: data[from … end). */
+/* The bytes of a file, as they are or as deflate made them: data[from … end). */
 struct tbp_zip_file {
     size_t from, end;
+    bool is_stored;
+    bool is_cut; /* stored, and the archive ends before the file does */
 };
 /* member NULL: the only file there is. Otherwise fails with TBP_E_UNSUPPORTED, or TBP_E_NOT_FOUND,
  * and tells the names of the first files; path is for messages. */

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import shutil
+import struct
 import subprocess
 import unittest
 import zipfile
@@ -181,6 +182,75 @@ class Hostile(Case):
             self.assertIn(code, (0, 1, 2), at)
         for end in range(0, len(whole), 7):
             self.assertIn(self.ends(self.written("c.zip", whole[:end]))[0], (0, 1, 2), end)
+
+    def trace(self, name):
+        return json.dumps([{"ph": "X", "name": name, "pid": 1, "tid": 1, "ts": 1, "dur": 2}]).encode()
+
+    def test_a_zip_of_stored_files_and_of_gzip(self):
+        path = self.path("t.zip")
+        with zipfile.ZipFile(path, "w") as z:  # as Python and build servers do unless asked to deflate
+            z.writestr("plain.json", self.trace("plain"))
+            z.writestr("stored.json.gz", gzip.compress(self.trace("stored")))
+            z.writestr("deflated.json.gz", gzip.compress(self.trace("deflated")), zipfile.ZIP_DEFLATED)
+        for name in ("plain.json", "stored.json.gz", "deflated.json.gz"):
+            self.assertEqual([e[2] for e in events(f"{path}:{name}")], [name.split(".")[0]])
+        twice = self.written("twice.json.gz", gzip.compress(gzip.compress(self.trace("twice"))))
+        self.assertEqual([e[2] for e in events(twice)], ["twice"])
+        with open(path, "rb") as f:
+            whole = f.read()
+        host = json.loads(run("info", self.written("cut.zip", whole[:80]), "--json").stdout)["runs"][0]["hosts"][0]
+        self.assertIn("gzip_damaged", host["ledger"]["counters"])  # the first file ends with the archive
+
+    def test_a_zip_of_zip64(self):
+        path = self.path("t.zip")
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as z:
+            with z.open("a.json", "w", force_zip64=True) as f:
+                f.write(self.trace("a"))
+        self.assertEqual([e[2] for e in events(path)], ["a"])
+        with open(path, "rb") as f:
+            whole = f.read()
+        entry, record = whole.index(b"PK\1\2"), whole.index(b"PK\5\6")
+        packed, plain, offset = struct.unpack("<II", whole[entry + 20:entry + 28]) + (0,)
+        name = whole[entry + 46:entry + 52]
+        far = b"\xff" * 4
+        extra = struct.pack("<HH", 0x5455, 1) + b"x" + struct.pack("<HHQQQ", 1, 24, plain, packed, offset)
+        long_entry = (whole[entry:entry + 20] + far + far + whole[entry + 28:entry + 30] + struct.pack("<H", len(extra)) +
+                      whole[entry + 32:entry + 42] + far + name + extra)
+        record64 = struct.pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, len(long_entry), entry)
+        locator = struct.pack("<4sIQI", b"PK\6\7", 0, entry + len(long_entry), 1)
+        end = whole[record:record + 8] + b"\xff" * 12 + b"\0\0"
+        far_zip = whole[:entry] + long_entry + record64 + locator + end
+        path = self.written("far.zip", far_zip)
+        self.assertEqual(zipfile.ZipFile(path).namelist(), ["a.json"])
+        self.assertEqual([e[2] for e in events(f"{path}:a.json")], ["a"])
+        for at in range(entry, len(far_zip)):  # wherever the numbers lead
+            code, _ = self.ends(self.written("d.zip", far_zip[:at] + bytes([far_zip[at] ^ 0xff]) + far_zip[at + 1:]))
+            self.assertIn(code, (0, 1, 2), at)
+
+    def test_a_zip_that_cannot_be_read_says_why(self):
+        path = self.path("t.zip")
+        for method, words in ((zipfile.ZIP_BZIP2, "packed by method 12"), (zipfile.ZIP_LZMA, "packed by method 14")):
+            with zipfile.ZipFile(path, "w", method) as z:
+                z.writestr("a.json", self.trace("a"))
+            code, text = self.ends(path)
+            self.assertEqual(code, 2, text)
+            self.assertIn(words, text)
+        with open(self.zipped(["a.json"]), "rb") as f:
+            whole = bytearray(f.read())
+        whole[whole.index(b"PK\1\2", whole.index(b"PK\1\2") + 1) + 8] |= 1
+        code, text = self.ends(self.written("e.zip", bytes(whole)))
+        self.assertEqual(code, 2, text)
+        self.assertIn("is encrypted", text)
+
+    def test_gzip_bomb_in_gzip_is_refused(self):
+        """Of spaces deflate makes a thousandth, of that once more a hundredth: bounds count from the file."""
+        with gzip.open(self.path("inner.gz"), "wb") as f:
+            for _ in range(256):
+                f.write(b" " * MIB)
+        with open(self.path("inner.gz"), "rb") as f:
+            code, text = self.ends(self.written("w.json.gz", gzip.compress(f.read())))
+        self.assertNotEqual(code, 0)
+        self.assertIn("packed more than 200 times", text)
 
     def test_zip_bomb_is_refused(self):
         with zipfile.ZipFile(self.path("t.zip"), "w", zipfile.ZIP_DEFLATED) as z:
