@@ -259,6 +259,23 @@ class Robust(Case):
         feeder.wait(timeout=240)
         self.assertEqual(json.loads(r.stdout)["runs"][0]["hosts"][0]["events"], 2621)
 
+    def test_pipe_without_a_writer_is_told(self):
+        os.mkfifo(self.path("pipe"))
+        p = subprocess.Popen([TBPROF, "info", "--json", self.path("pipe")], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True)
+        self.assertIn(f"waiting for data from '{self.path('pipe')}'", p.stderr.readline())
+        with open(SAMPLE, "rb") as f, open(self.path("pipe"), "wb") as to:
+            to.write(f.read())
+        out, err = p.communicate(timeout=240)
+        self.assertEqual((p.returncode, err), (0, ""))
+        self.assertEqual(json.loads(out)["runs"][0]["hosts"][0]["events"], 2621)
+
+    def test_pipes_in_folders_of_other_profilers_are_not_opened(self):
+        for name in ("w.1.pt.trace.json", "timeline_display_0.json", "operator_memory.csv", "x_kernel_trace.csv", "a.tbs"):
+            os.mkfifo(self.path(name))
+        for command in ("info", "convert", "recover"):
+            self.expect(0 if command == "recover" else 2, command, self.tmp, timeout=60)
+
     def test_devices_are_refused(self):
         for path in ("/dev/zero", "/dev/null"):
             r = self.expect(2, "info", path)
