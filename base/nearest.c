@@ -31,9 +31,10 @@ static size_t edit_distance(const char *a, const char *b) {
 }
 
 void tbp_nearest_init(struct tbp_nearest *n, const char *word) {
-    size_t third = strlen(word) / 3;
-    *n =
-        (struct tbp_nearest){word, NULL, third < 2 ? 3 : third + 2}; /* nothing farther than that */
+    size_t length = strlen(word), third = length / 3, bound = third < 2 ? 3 : third + 2;
+    if (bound >= length) /* two letters must stay: of one or two nobody can tell what was meant */
+        bound = length ? length - 1 : 0;
+    *n = (struct tbp_nearest){word, NULL, bound}; /* nothing so far away */
 }
 
 void tbp_nearest_try(struct tbp_nearest *n, const char *known) {

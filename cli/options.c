@@ -110,8 +110,11 @@ static int set_choice(const struct tbp_opt *o, unsigned *value, const char *text
         }
         tbp_nearest_try(&nearest, o->choices[i]);
     }
-    return tbp_fail(err, TBP_E_OPTION, "'%s' is no value of '%s'; did you mean '%s'?", text,
-                    o->name, nearest.best ? nearest.best : o->choices[0]);
+    if (nearest.best)
+        return tbp_fail(err, TBP_E_OPTION, "'%s' is no value of '%s'; did you mean '%s'?", text,
+                        o->name, nearest.best);
+    return tbp_fail(err, TBP_E_OPTION, "'%s' is no value of '%s'; one is '%s'", text, o->name,
+                    o->choices[0]);
 }
 
 static void list_add(struct tbp_opt_list *l, struct tbp_arena *arena, const char *text) {

@@ -243,7 +243,7 @@ static void add_durations(struct device_pass *p) {
             .of = p->n_works,
             .text = tbp_arena_printf(
                 a,
-                "%llu of %llu device events last beyond later ones of the same stream: %.6f %% "
+                "%llu of %llu device events last beyond later ones of the same stream: %.1f %% "
                 "of device time; without them it is %s, cut at the next event %s",
                 (unsigned long long)p->n_overruns, (unsigned long long)p->n_works, share,
                 time_text(a, others_ps), time_text(a, others_ps + p->clipped_ps)),
