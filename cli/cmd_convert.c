@@ -404,9 +404,9 @@ static void warn_hidden(const struct convert *c, const struct tbp_convert_job *j
 
 static void warn_host(const struct convert *c, const struct tbp_convert_host *h, const char *path) {
     tbp_warn_input(c->cli, tbp_str_c(path), h->input_bytes, &h->ledger);
-    if (h->replaced[0])
-        tbp_cli_note(c->cli, "host '%s': replaces what was converted from '%s'", h->name.p,
-                     h->replaced);
+    if (h->replaced.input[0])
+        tbp_cli_note(c->cli, "host '%s': replaces what was converted from '%s' (%s, tbprof %s)",
+                     h->name.p, h->replaced.input, h->replaced.reading, h->replaced.version);
     if (h->caches.list.n)
         tbp_cli_note(
             c->cli,
@@ -443,6 +443,9 @@ static void warn_run(const struct convert *c, const struct tbp_convert_job *job,
                      "'%s' has host '%s', too, which is not converted now: no pages of all hosts "
                      "together; convert its hosts in one go",
                      job->folder, result->left_out);
+    else if (result->n_dropped)
+        tbp_cli_note(c->cli, "'%s': removed %zu file%s of all hosts together: it has one host",
+                     job->folder, result->n_dropped, tbp_plural(result->n_dropped));
     if (!status && c->v->for_whom == FOR_LEGACY)
         warn_hidden(c, job);
     else if (!status && any_lacks)
@@ -463,6 +466,11 @@ static void json_error(struct tbp_json *j, const struct tbp_error *err) {
     tbp_json_str(j, tbp_str_c(tbp_error_text(err, text, sizeof text)), TBP_JSON_GVIZ);
 }
 
+static void json_text(struct tbp_json *j, const char *key, const char *text) {
+    tbp_json_lit(j, key);
+    tbp_json_str(j, tbp_str_c(text), TBP_JSON_GVIZ);
+}
+
 static void json_host(struct tbp_json *j, const struct tbp_convert_host *h) {
     tbp_json_lit(j, "{\"host\":");
     tbp_json_str(j, h->name, TBP_JSON_GVIZ);
@@ -476,9 +484,10 @@ static void json_host(struct tbp_json *j, const struct tbp_convert_host *h) {
         tbp_json_str(j, tbp_str_c(h->caches.list.at[i].text), TBP_JSON_GVIZ);
     }
     tbp_json_char(j, ']');
-    if (h->replaced[0]) {
-        tbp_json_lit(j, ",\"replaced\":");
-        tbp_json_str(j, tbp_str_c(h->replaced), TBP_JSON_GVIZ);
+    if (h->replaced.input[0]) {
+        json_text(j, ",\"replaced\":", h->replaced.input);
+        json_text(j, ",\"replaced_reading\":", h->replaced.reading);
+        json_text(j, ",\"replaced_version\":", h->replaced.version);
     }
     json_error(j, h->status ? &h->err : NULL);
     tbp_json_lit(j, ",\"ledger\":");
@@ -503,7 +512,7 @@ static void json_run(struct tbp_json *j, const struct tbp_convert_job *job,
             tbp_json_char(j, ',');
         json_host(j, &result->hosts[i]);
     }
-    tbp_json_lit(j, "]}");
+    tbp_json_printf(j, "],\"all_hosts_removed\":%zu}", result->n_dropped);
 }
 
 static int convert_one(struct convert *c, const struct tbp_run *run, struct tbp_error *err) {

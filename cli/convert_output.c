@@ -192,11 +192,13 @@ void tbp_outputs_drop(struct tbp_outputs *o) {
     }
 }
 
-struct tbp_str tbp_outputs_former_input(const struct tbp_outputs *o) {
-    const struct tbp_receipt *before = &o->targets[0].before;
-    bool is_other = before->files.n && (before->facts.input_bytes != o->facts.input_bytes ||
-                                        before->facts.input_crc32 != o->facts.input_crc32);
-    return is_other ? before->facts.input : TBP_STR_NONE;
+const struct tbp_receipt_facts *tbp_outputs_former(const struct tbp_outputs *o) {
+    for (unsigned k = 0; k < o->n_targets; k++) {
+        const struct tbp_receipt *before = &o->targets[k].before;
+        if (before->files.n && !tbp_receipt_same_outcome(&before->facts, &o->facts))
+            return &before->facts;
+    }
+    return NULL;
 }
 
 static int write_receipt(const char *path, const struct tbp_receipt *r,

@@ -74,11 +74,12 @@ int tbp_outputs_copy(struct tbp_outputs *o, size_t i, const char *source,
                      const struct tbp_input *in, struct tbp_error *err);
 int tbp_outputs_finish(struct tbp_outputs *o, const struct tbp_ledger *ledger,
                        struct tbp_error *err);
-/* Instead of finish: removes what a former conversion wrote, the receipt too. */
+/* Instead of finish: removes what a former conversion wrote (n_removed), the receipt too. */
 void tbp_outputs_drop(struct tbp_outputs *o);
 
-/* The input that the files were made from when they were made from another one, else an empty
- * text. */
-struct tbp_str tbp_outputs_former_input(const struct tbp_outputs *o);
+/* What files that are there were made from, in any of the folders, if that is not what they are
+ * made from now: other bytes, another reading or version of tbprof. NULL: none are, or of the same.
+ */
+const struct tbp_receipt_facts *tbp_outputs_former(const struct tbp_outputs *o);
 
 #endif

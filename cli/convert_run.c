@@ -155,10 +155,21 @@ static int write_file(void *ctx, size_t i, struct tbp_error *err) {
     return i < h->n_pages ? write_page(h, i, err) : write_xplane(h, err);
 }
 
+static void keep_text(char *to, size_t size, struct tbp_str text) {
+    snprintf(to, size, "%.*s", (int)text.n, text.p);
+}
+
+static void note_replaced(struct tbp_replaced *r, const struct tbp_receipt_facts *former) {
+    if (!former)
+        return;
+    keep_text(r->input, sizeof r->input, former->input);
+    keep_text(r->reading, sizeof r->reading, former->semantics);
+    keep_text(r->version, sizeof r->version, former->version);
+}
+
 /* Sums of what was done, for the summary. */
 static void summarize(struct tbp_convert_host *r, struct tbp_outputs *o, int status) {
-    struct tbp_str former = tbp_outputs_former_input(o);
-    snprintf(r->replaced, sizeof r->replaced, "%.*s", (int)former.n, former.p);
+    note_replaced(&r->replaced, tbp_outputs_former(o));
     r->caches = o->caches;
     o->caches = (struct tbp_cache_names){0};
     if (status)
@@ -308,12 +319,15 @@ static int convert_all_hosts(const struct run_state *run, struct tbp_arena *aren
 }
 
 /* There is no "all hosts" (any more), or it is not known what they are. */
-static void drop_all_hosts(const struct run_state *run) {
+static size_t drop_all_hosts(const struct run_state *run) {
     struct tbp_outputs outputs;
     struct tbp_receipt_facts facts = {0};
+    size_t n_dropped = 0;
     if (tbp_outputs_init(&outputs, TBP_RUNDIR_ALL_HOSTS, &run->where, &facts, NULL) == TBP_OK)
         tbp_outputs_drop(&outputs);
+    n_dropped = outputs.n_removed;
     tbp_outputs_release(&outputs);
+    return n_dropped;
 }
 
 static void add_all_hosts(const struct run_state *run, struct tbp_arena *arena,
@@ -352,7 +366,7 @@ static void combine_hosts(const struct run_state *run, struct tbp_arena *arena,
         add_all_hosts(run, arena, result);
         return;
     }
-    drop_all_hosts(run);
+    result->n_dropped = drop_all_hosts(run);
     result->left_out = there.unread ? there.unread : there.other;
 }
 

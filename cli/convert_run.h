@@ -30,6 +30,11 @@ struct tbp_convert_job {
     struct tbp_progress *progress;
 };
 
+/* The conversion whose files this one replaces, if it was of anything else; texts may be cut. */
+struct tbp_replaced {
+    char input[128], reading[128], version[32]; /* input empty: none */
+};
+
 struct tbp_convert_host {
     struct tbp_str name; /* NUL-terminated */
     struct tbp_ledger ledger;
@@ -41,8 +46,8 @@ struct tbp_convert_host {
     uint64_t size_bytes;           /* of what was written */
     uint64_t input_bytes;          /* of what was read */
     uint32_t input_crc32;
-    char replaced[128]; /* input of the conversion that this one replaces, if it was another */
-    int status;         /* of this host */
+    struct tbp_replaced replaced;
+    int status; /* of this host */
     struct tbp_error err;
 };
 
@@ -50,6 +55,7 @@ struct tbp_convert_result {
     struct tbp_convert_host *hosts; /* one per host, then ALL_HOSTS if there are several */
     size_t n_hosts;
     bool has_all_hosts;   /* the last one is ALL_HOSTS */
+    size_t n_dropped;     /* files of all hosts together that are there no more */
     const char *left_out; /* host that keeps pages of all hosts from being made, or NULL */
 };
 

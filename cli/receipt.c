@@ -93,10 +93,18 @@ static void read_facts(struct tbp_receipt *r, struct tbp_arena *arena, yaml_docu
         f->input_crc32 = (uint32_t)crc;
 }
 
+static bool same_reading(const struct tbp_receipt_facts *a, const struct tbp_receipt_facts *b) {
+    return tbp_str_eq(a->format, b->format) && tbp_str_eq(a->semantics, b->semantics) &&
+           a->input_bytes == b->input_bytes && a->input_crc32 == b->input_crc32;
+}
+
 bool tbp_receipt_same_source(const struct tbp_receipt_facts *a, const struct tbp_receipt_facts *b) {
-    return tbp_str_eq(a->input, b->input) && tbp_str_eq(a->format, b->format) &&
-           tbp_str_eq(a->semantics, b->semantics) && a->input_bytes == b->input_bytes &&
-           a->input_crc32 == b->input_crc32;
+    return tbp_str_eq(a->input, b->input) && same_reading(a, b);
+}
+
+bool tbp_receipt_same_outcome(const struct tbp_receipt_facts *a,
+                              const struct tbp_receipt_facts *b) {
+    return tbp_str_eq(a->version, b->version) && same_reading(a, b);
 }
 
 bool tbp_receipt_same_facts(const struct tbp_receipt_facts *a, const struct tbp_receipt_facts *b) {

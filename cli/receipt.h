@@ -51,6 +51,8 @@ bool tbp_receipt_owns(const struct tbp_receipt *r, struct tbp_arena *arena, cons
 void tbp_receipt_write(struct tbp_json *j, const struct tbp_receipt *r, const struct tbp_ledger *l);
 /* The same bytes in the same reading, by whatever version. */
 bool tbp_receipt_same_source(const struct tbp_receipt_facts *a, const struct tbp_receipt_facts *b);
+/* The same bytes in the same reading by the same version, whatever the file was called. */
+bool tbp_receipt_same_outcome(const struct tbp_receipt_facts *a, const struct tbp_receipt_facts *b);
 bool tbp_receipt_same_facts(const struct tbp_receipt_facts *a, const struct tbp_receipt_facts *b);
 
 /* {"events":{…},"counters":{…}}: the part that `info` and `convert --json` show too. */

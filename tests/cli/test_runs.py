@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import shutil
 import subprocess
 import unittest
@@ -59,6 +60,49 @@ class Runs(Case):
         self.assertEqual(p.returncode, 0)
         answer = json.loads(self.convert("--host", "h", "--json", SAMPLE).stdout)
         self.assertEqual(answer["runs"][0]["hosts"][0]["replaced"], "worker1.xplane.pb")
+
+    def replaced(self, *args):
+        """What a conversion says that it replaces, in words and as JSON; both agree."""
+        host = json.loads((r := self.convert("--host", "h", "--json", *args)).stdout)["runs"][0]["hosts"][0]
+        if "replaced" not in host:
+            self.assertNotIn("replaces", r.stderr)
+            return None
+        self.assertIn(f"host 'h': replaces what was converted from '{host['replaced']}' ({host['replaced_reading']}, "
+                      f"tbprof {host['replaced_version']})", r.stderr)
+        return host["replaced"], host["replaced_reading"]
+
+    def test_whatever_changes_the_files_is_said_to_be_replaced(self):
+        self.assertIsNone(self.replaced(SAMPLE))
+        self.assertIsNone(self.replaced(SAMPLE))
+        copy = self.path("copy.xplane.pb")
+        shutil.copy(SAMPLE, copy)
+        self.assertIsNone(self.replaced(copy))  # the same bytes
+        self.assertEqual(self.replaced(copy, "--semantics", "official"), ("copy.xplane.pb", "repair"))
+        self.assertEqual(self.replaced(SAMPLE, "--steps", "none"), ("copy.xplane.pb", "official"))
+        self.assertEqual(self.replaced(SAMPLE), ("worker0.xplane.pb", "repair steps none"))
+        receipt = os.path.join(self.folder(), "h.tbprof.json")
+        with open(receipt) as f:
+            text = f.read()
+        with open(receipt, "w") as f:
+            f.write(re.sub(r'"tbprof":"[^"]*"', '"tbprof":"0.0.9"', text))
+        self.assertEqual(self.replaced(SAMPLE), ("worker0.xplane.pb", "repair"))
+        self.assertIsNone(self.replaced(SAMPLE))
+
+    def test_pages_apart_that_are_replaced_are_told_too(self):
+        self.assertIsNone(self.replaced(WORKERS[1], "--for", "all"))
+        shutil.rmtree(self.folder())
+        self.assertEqual(self.replaced(SAMPLE, "--for", "all"), ("worker1.xplane.pb", "repair"))
+
+    def test_pages_of_all_hosts_that_go_are_told(self):
+        self.convert(*WORKERS)
+        for name in os.listdir(self.folder()):
+            if name.startswith("worker1."):
+                os.remove(os.path.join(self.folder(), name))
+        n = sum(name.startswith("ALL_HOSTS.") and not name.endswith(".tbprof.json") for name in os.listdir(self.folder()))
+        r = self.convert("--json", WORKERS[0])
+        self.assertIn(f"removed {n} files of all hosts together: it has one host", r.stderr)
+        self.assertEqual(json.loads(r.stdout)["runs"][0]["all_hosts_removed"], n)
+        self.assertFalse([name for name in os.listdir(self.folder()) if name.startswith("ALL_HOSTS")])
 
     def test_folder_that_vanishes_while_waiting(self):
         os.makedirs(self.folder())
