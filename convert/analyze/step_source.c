@@ -251,34 +251,7 @@ static void link_plane(struct applying *a, struct tbp_plane *p, bool is_host) {
 
 static struct tbp_plane *host_plane(struct tbp_host *h) {
     struct tbp_plane *there = tbp_host_plane(h, TBP_HOST_PLANE);
-    if (there)
-        return there;
-    struct tbp_plane *planes = TBP_NEW_N(&h->arena, struct tbp_plane, h->n_planes + 1);
-    int64_t id = 0;
-    for (size_t p = 0; p < h->n_planes; p++) {
-        planes[p] = h->planes[p];
-        id = planes[p].id >= id && planes[p].id < INT64_MAX ? planes[p].id + 1 : id;
-        for (size_t k = 0; k < planes[p].n_lines; k++)
-            planes[p].lines[k].plane = &planes[p];
-    }
-    struct tbp_plane *made = &planes[h->n_planes];
-    *made = (struct tbp_plane){.id = id,
-                               .name = TBP_STR(TBP_HOST_PLANE),
-                               .metas = TBP_NEW(&h->arena, struct tbp_meta),
-                               .n_metas = 1,
-                               .cap_metas = 1,
-                               .stat_metas = TBP_NEW(&h->arena, struct tbp_stat_meta),
-                               .n_stat_metas = 1,
-                               .cap_stat_metas = 1,
-                               .index = h->n_planes++,
-                               .host = h,
-                               .is_first_of_name = true};
-    made->metas[0].name = made->metas[0].display = made->metas[0].wire = TBP_STR_NONE;
-    made->stat_metas[0].name = TBP_STR_NONE;
-    tbp_id_index_init(&made->meta_by_id, 1, &h->arena);
-    tbp_id_index_init(&made->stat_meta_by_id, 1, &h->arena);
-    h->planes = planes;
-    return made;
+    return there ? there : tbp_host_add_plane(h, TBP_STR(TBP_HOST_PLANE));
 }
 
 static int64_t free_line_id(const struct tbp_plane *p) {

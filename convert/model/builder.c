@@ -225,6 +225,41 @@ uint32_t tbp_plane_ensure_stat(struct tbp_plane *p, struct tbp_str name) {
     return index;
 }
 
+/* All planes, and room for one more behind them. */
+static struct tbp_plane *copy_planes(struct tbp_host *h) {
+    struct tbp_plane *planes = TBP_NEW_N(&h->arena, struct tbp_plane, h->n_planes + 1);
+    for (size_t p = 0; p < h->n_planes; p++) {
+        planes[p] = h->planes[p];
+        for (size_t k = 0; k < planes[p].n_lines; k++)
+            planes[p].lines[k].plane = &planes[p];
+    }
+    return planes;
+}
+
+struct tbp_plane *tbp_host_add_plane(struct tbp_host *h, struct tbp_str name) {
+    int64_t id = 0;
+    for (size_t p = 0; p < h->n_planes; p++)
+        id = h->planes[p].id >= id && h->planes[p].id < INT64_MAX ? h->planes[p].id + 1 : id;
+    h->planes = copy_planes(h);
+    struct tbp_plane *made = &h->planes[h->n_planes];
+    *made = (struct tbp_plane){.id = id,
+                               .name = name,
+                               .metas = TBP_NEW(&h->arena, struct tbp_meta),
+                               .n_metas = 1,
+                               .cap_metas = 1,
+                               .stat_metas = TBP_NEW(&h->arena, struct tbp_stat_meta),
+                               .n_stat_metas = 1,
+                               .cap_stat_metas = 1,
+                               .index = h->n_planes++,
+                               .host = h,
+                               .is_first_of_name = true};
+    made->metas[0].name = made->metas[0].display = made->metas[0].wire = TBP_STR_NONE;
+    made->stat_metas[0].name = TBP_STR_NONE;
+    tbp_id_index_init(&made->meta_by_id, 1, &h->arena);
+    tbp_id_index_init(&made->stat_meta_by_id, 1, &h->arena);
+    return made;
+}
+
 struct tbp_line *tbp_plane_add_line(struct tbp_plane *p, int64_t id, struct tbp_str name,
                                     int64_t timestamp_ns) {
     p->lines = grow(&p->host->arena, p->lines, p->n_lines, &p->cap_lines, sizeof *p->lines);

@@ -59,6 +59,9 @@ uint32_t tbp_plane_ensure_stat(struct tbp_plane *p, struct tbp_str name);
 /* Appends to a list of texts of the host (errors, warnings, hostnames); the bytes are not copied.
  */
 void tbp_host_add_text(struct tbp_host *h, struct tbp_str **list, size_t *n, struct tbp_str text);
+/* Appends an empty plane with an id that is free (invalidates pointers to planes) and returns it.
+ * The name is borrowed, and no plane has it yet. */
+struct tbp_plane *tbp_host_add_plane(struct tbp_host *h, struct tbp_str name);
 /* Appends a line to the plane (invalidates pointers to its lines) and returns it. */
 struct tbp_line *tbp_plane_add_line(struct tbp_plane *p, int64_t id, struct tbp_str name,
                                     int64_t timestamp_ns);

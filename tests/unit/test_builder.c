@@ -47,6 +47,23 @@ Test(builder, a_line_that_grows_beyond_4_gib_keeps_its_bodies) {
     tbp_host_release(&h);
 }
 
+Test(builder, a_plane_that_is_added_has_a_free_id_and_leaves_the_others_whole) {
+    struct tbp_host h;
+    tbp_host_init(&h);
+    tbp_host_add_plane(&h, TBP_STR("a"))->id = 7;
+    tbp_plane_add_line(&h.planes[0], 1, TBP_STR("l"), 5);
+    tbp_host_add_plane(&h, TBP_STR("b"))->id = INT64_MAX; /* after which there is none */
+    struct tbp_plane *c = tbp_host_add_plane(&h, TBP_STR("c"));
+    cr_assert_eq(h.n_planes, 3);
+    cr_expect_eq(c, &h.planes[2]);
+    cr_expect_eq(c->id, 8);
+    cr_expect_eq(c->index, 2);
+    cr_expect_eq(h.planes[0].lines[0].plane, &h.planes[0]);
+    cr_expect(tbp_str_is(h.planes[1].name, "b"));
+    cr_expect_eq(tbp_plane_ensure_meta(c, TBP_STR("event")), 1); /* 0 is the nameless one */
+    tbp_host_release(&h);
+}
+
 Test(builder, many_texts_take_room_in_proportion) {
     struct tbp_host h;
     tbp_host_init(&h);
