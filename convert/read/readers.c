@@ -110,6 +110,29 @@ static bool is_zstd(const struct tbp_input *in) {
     return in->size >= sizeof magic && memcmp(in->data, magic, sizeof magic) == 0;
 }
 
+/* By its mark, or by a zero beside each of the first letters. */
+static bool is_utf16(const struct tbp_input *in) {
+    const uint8_t *p = in->data;
+    if (in->size < 4)
+        return false;
+    if ((p[0] == 0xff && p[1] == 0xfe) || (p[0] == 0xfe && p[1] == 0xff))
+        return true;
+    return (p[0] == 0 && p[1] >= ' ' && p[2] == 0 && p[3]) ||
+           (p[0] >= ' ' && p[1] == 0 && p[2] && p[3] == 0);
+}
+
+/* Nothing reads these bytes: what they are, where that helps. */
+static int refuse(const struct tbp_input *in, const char *path, struct tbp_error *err) {
+    if (is_zstd(in))
+        return tbp_fail_at(err, TBP_E_FORMAT, path, 0,
+                           "compressed with zstd, which is not read: unpack it with 'zstd -d'");
+    if (is_utf16(in))
+        return tbp_fail_at(err, TBP_E_FORMAT, path, 0,
+                           "text in UTF-16, which is not read: make UTF-8 of it with "
+                           "'iconv -f UTF-16 -t UTF-8'");
+    return tbp_fail_at(err, TBP_E_FORMAT, path, 0, "not a profile in a known format");
+}
+
 static int read_opened(struct tbp_host *host, const char *path, const char *from,
                        struct tbp_pool *pool, struct tbp_error *err) {
     const struct tbp_input *in = &host->input;
@@ -119,11 +142,8 @@ static int read_opened(struct tbp_host *host, const char *path, const char *from
     if (in->damaged && in->size == 0)
         return tbp_fail_at(err, TBP_E_TRUNCATED, path, in->damage_offset,
                            "compressed input is cut or damaged before its first byte");
-    if (!reader && is_zstd(in))
-        return tbp_fail_at(err, TBP_E_FORMAT, path, 0,
-                           "compressed with zstd, which is not read: unpack it with 'zstd -d'");
     if (!reader)
-        return tbp_fail_at(err, TBP_E_FORMAT, path, 0, "not a profile in a known format");
+        return refuse(in, path, err);
     host->size_bytes = in->size;
     if (in->damaged)
         tbp_ledger_count(&host->ledger, TBP_LEDGER_GZIP_DAMAGED, 1, in->damage_offset);

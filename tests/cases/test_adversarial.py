@@ -33,7 +33,7 @@ LIST = {
     10: "ids that differ above bit 32, negative ones, ones beyond 63 bits",
     11: "exponents, leading zeros, fractions without a digit, 400 digits, nine decimals",
     12: "arguments nested 100 000 deep, 64 MiB of text, a million keys, a name of 512 KiB",
-    13: "gzip of two members, cut, with a wrong sum, under the wrong name; zstd; empty; a folder",
+    13: "gzip of two members, cut, with a wrong sum, under the wrong name; zstd; UTF-16; empty; a folder",
     14: "kernels at 0 among kernels of today",
     15: "negative durations, and a tail of zeros",
     16: "kernels that overlap on one stream",
@@ -335,6 +335,8 @@ class Adversarial(Base):
         self.reads(data, names, {}, "t.json.gz")
         zstd = self.written(b"\x28\xb5\x2f\xfd\x20\x05\x29\x00\x00hello", "t.json.zst")
         self.refused(1, "compressed with zstd", "stats", zstd)
+        for encoding in ("utf-16", "utf-16-le", "utf-16-be"):  # with a mark and without
+            self.refused(1, "text in UTF-16", "stats", self.written(" [".encode(encoding) + data.decode().encode(encoding), "u.txt"))
         empty = self.reads(b"", [], {}, "empty.json")
         self.assertEqual(self.findings(empty), {"nothing_recorded": (1, None)})
         self.assertIn("empty file: no events", self.expect(0, "convert", "-o", self.path("o"), empty.path).stderr)
