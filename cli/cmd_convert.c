@@ -533,14 +533,19 @@ static int convert_one(struct convert *c, const struct tbp_run *run, struct tbp_
         tbp_convert_result_release(&result);
         return status;
     }
+    bool has_written = false;
     for (size_t i = 0; i < result.n_hosts; i++) {
         const struct tbp_convert_host *h = &result.hosts[i];
         c->has_loss |= tbp_ledger_has_loss(&h->ledger);
+        has_written |= !h->status;
         if (h->status)
             tbp_cli_error(c->cli, &h->err);
         if (h->status && !status)
-            status = tbp_fail(err, h->status, "run '%s' is incomplete", run_name(&job));
+            status = h->status;
     }
+    if (status)
+        tbp_fail(err, status, "run '%s' %s", run_name(&job),
+                 has_written ? "is incomplete" : "was not written");
     tell_run(c, &job, &result);
     warn_run(c, &job, &result, status);
     if (c->json)

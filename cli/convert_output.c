@@ -5,7 +5,6 @@
 #include "cli/convert_output.h"
 
 #include "base/log.h"
-#include "cli/signals.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -76,8 +75,11 @@ void tbp_outputs_release(struct tbp_outputs *o) {
         for (int k = 0; k < TBP_MAX_TARGETS; k++)
             tbp_sink_file_free(o->files.at[i].held[k]);
     }
-    for (unsigned k = 0; k < o->n_targets; k++)
+    for (unsigned k = 0; k < o->n_targets; k++) {
+        tbp_sink_file_free(o->targets[k].announced);
+        tbp_sink_file_free(o->targets[k].receipt);
         tbp_receipt_release(&o->targets[k].before);
+    }
     tbp_vec_release(&o->files);
     tbp_vec_release(&o->caches.list);
     tbp_arena_release(&o->arena);
@@ -201,55 +203,72 @@ const struct tbp_receipt_facts *tbp_outputs_former(const struct tbp_outputs *o) 
     return NULL;
 }
 
-static int write_receipt(const char *path, const struct tbp_receipt *r,
+static int fill_receipt(struct tbp_sink *sink, const struct tbp_receipt *r,
+                        const struct tbp_ledger *ledger, struct tbp_error *err) {
+    struct tbp_json j;
+    tbp_json_init(&j, sink);
+    tbp_receipt_write(&j, r, ledger);
+    int status = tbp_json_finish(&j, err);
+    return status ? status : tbp_sink_finish(sink, err);
+}
+
+static int write_receipt(struct tbp_sink_file **held, const char *path, const struct tbp_receipt *r,
                          const struct tbp_ledger *ledger, struct tbp_error *err) {
     struct tbp_sink_file *file;
-    struct tbp_json j;
     int status = tbp_sink_file_new(&file, path, err);
     if (status)
         return status;
-    tbp_json_init(&j, tbp_sink_file_base(file));
-    tbp_receipt_write(&j, r, ledger);
-    status = tbp_json_finish(&j, err);
-    if (!status)
-        status = tbp_sink_finish(tbp_sink_file_base(file), err);
-    tbp_sink_file_free(file);
+    tbp_sink_file_hold(file);
+    status = fill_receipt(tbp_sink_file_base(file), r, ledger, err);
+    if (status)
+        tbp_sink_file_free(file);
+    else
+        *held = file;
     return status;
-}
-
-/* Would the same conversion write the same bytes over the same files? Then nothing needs
- * announcing. */
-static bool is_repetition(const struct tbp_outputs *o, unsigned target) {
-    const struct tbp_receipt *before = &o->targets[target].before;
-    if (!before->is_complete || !tbp_receipt_same_facts(&before->facts, &o->facts))
-        return false;
-    for (size_t i = 0; i < o->files.n; i++) {
-        bool is_known = !o->files.at[i].path[target];
-        for (size_t k = 0; k < before->files.n && !is_known; k++)
-            is_known = tbp_str_eq(before->files.at[k].name, o->files.at[i].entry.name);
-        if (!is_known)
-            return false;
-    }
-    return true;
 }
 
 /* The receipt of what is about to appear, so that a kill from here on leaves no strangers. Files of
  * before that are going to be removed are still in it. */
-static int announce(struct tbp_outputs *o, unsigned target, struct tbp_error *err) {
-    const struct tbp_receipt *before = &o->targets[target].before;
-    if (is_repetition(o, target))
-        return TBP_OK;
+static int announce(struct tbp_outputs *o, struct tbp_output_target *t, struct tbp_error *err) {
+    unsigned target = (unsigned)(t - o->targets);
     struct tbp_receipt r = {.facts = o->facts};
     for (size_t i = 0; i < o->files.n; i++) {
         if (o->files.at[i].path[target])
             *tbp_vec_push(&r.files) = (struct tbp_receipt_file){.name = o->files.at[i].entry.name};
     }
-    for (size_t i = 0; i < before->files.n; i++) {
-        if (!find_planned(o, target, before->files.at[i].name))
-            *tbp_vec_push(&r.files) = before->files.at[i];
+    for (size_t i = 0; i < t->before.files.n; i++) {
+        if (!find_planned(o, target, t->before.files.at[i].name))
+            *tbp_vec_push(&r.files) = t->before.files.at[i];
     }
-    int status = write_receipt(o->targets[target].receipt_path, &r, NULL, err);
+    int status = write_receipt(&t->announced, t->receipt_path, &r, NULL, err);
     tbp_receipt_release(&r);
+    return status;
+}
+
+/* The receipt of what appeared. */
+static int conclude(struct tbp_outputs *o, struct tbp_output_target *t,
+                    const struct tbp_ledger *ledger, struct tbp_error *err) {
+    unsigned target = (unsigned)(t - o->targets);
+    struct tbp_receipt r = {.facts = o->facts, .is_complete = true};
+    for (size_t i = 0; i < o->files.n; i++) {
+        if (o->files.at[i].path[target] && o->files.at[i].is_written)
+            *tbp_vec_push(&r.files) = o->files.at[i].entry;
+    }
+    carry_over(o, target, &r);
+    int status = write_receipt(&t->receipt, t->receipt_path, &r, ledger, err);
+    tbp_receipt_release(&r);
+    return status;
+}
+
+int tbp_outputs_prepare(struct tbp_outputs *o, const struct tbp_ledger *ledger,
+                        struct tbp_error *err) {
+    int status = TBP_OK;
+    for (unsigned k = 0; k < o->n_targets && !status; k++) {
+        status = conclude(o, &o->targets[k], ledger, err);
+        /* a receipt that stays the same names all of them already */
+        if (!status && tbp_sink_file_is_news(o->targets[k].receipt))
+            status = announce(o, &o->targets[k], err);
+    }
     return status;
 }
 
@@ -340,11 +359,14 @@ int tbp_outputs_copy(struct tbp_outputs *o, size_t i, const char *source,
     return TBP_OK;
 }
 
+static int commit_file(struct tbp_sink_file *held, struct tbp_error *err) {
+    return held ? tbp_sink_file_commit(held, err) : TBP_OK;
+}
+
 static int commit_files(struct tbp_outputs *o, struct tbp_error *err) {
     for (size_t i = 0; i < o->files.n; i++) {
         for (int k = 0; k < TBP_MAX_TARGETS; k++) {
-            struct tbp_sink_file *f = o->files.at[i].held[k];
-            int status = f ? tbp_sink_file_commit(f, err) : TBP_OK;
+            int status = commit_file(o->files.at[i].held[k], err);
             if (status)
                 return status;
         }
@@ -367,25 +389,10 @@ static void remove_caches(struct tbp_outputs *o) {
     tbp_plugin_caches_remove(t->folder, tbp_str_c(o->stem), t->before.files.n > 0, &o->caches);
 }
 
-static int conclude_target(struct tbp_outputs *o, unsigned target, const struct tbp_ledger *ledger,
-                           struct tbp_error *err) {
-    struct tbp_receipt r = {.facts = o->facts, .is_complete = true};
-    remove_leftovers(o, target);
-    for (size_t i = 0; i < o->files.n; i++) {
-        if (o->files.at[i].path[target] && o->files.at[i].is_written)
-            *tbp_vec_push(&r.files) = o->files.at[i].entry;
-    }
-    carry_over(o, target, &r);
-    int status = write_receipt(o->targets[target].receipt_path, &r, ledger, err);
-    tbp_receipt_release(&r);
-    return status;
-}
-
-static int replace_files(struct tbp_outputs *o, const struct tbp_ledger *ledger,
-                         struct tbp_error *err) {
+int tbp_outputs_commit(struct tbp_outputs *o, struct tbp_error *err) {
     int status = TBP_OK;
     for (unsigned k = 0; k < o->n_targets && !status; k++)
-        status = announce(o, k, err);
+        status = commit_file(o->targets[k].announced, err);
     bool has_news = !status && is_xplane_news(o);
     if (has_news)
         remove_caches(o); /* before, lest a kill leave them beside the new xplane */
@@ -393,15 +400,9 @@ static int replace_files(struct tbp_outputs *o, const struct tbp_ledger *ledger,
         status = commit_files(o, err);
     if (has_news)
         remove_caches(o); /* and after: a page may have been opened meanwhile */
-    for (unsigned k = 0; k < o->n_targets && !status; k++)
-        status = conclude_target(o, k, ledger, err);
-    return status;
-}
-
-int tbp_outputs_finish(struct tbp_outputs *o, const struct tbp_ledger *ledger,
-                       struct tbp_error *err) {
-    tbp_signals_hold();
-    int status = replace_files(o, ledger, err);
-    tbp_signals_let_go();
+    for (unsigned k = 0; k < o->n_targets && !status; k++) {
+        remove_leftovers(o, k);
+        status = commit_file(o->targets[k].receipt, err);
+    }
     return status;
 }

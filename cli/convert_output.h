@@ -5,8 +5,10 @@
  *     tbp_outputs_init(&o, stem, where, facts, err);
  *     tbp_outputs_plan(&o, "overview_page.json");     // each file, before any is written
  *     tbp_outputs_write(&o, i, gzip, pool, fn, ctx, err);   // from many threads, one file each
- *     tbp_outputs_finish(&o, ledger, err);            // all of them appear, then the receipt
+ *     tbp_outputs_prepare(&o, ledger, err);           // the receipt, too; nothing is to be seen
+ * yet tbp_outputs_commit(&o, err);                    // all of them appear, then the receipt
  *
+ * Whatever needs room on the disk is written before anything appears; commit renames and removes.
  * A file that is there and that no former conversion wrote is kept and counted, never replaced; nor
  * is a file that is an input of this conversion. What a former conversion wrote and this one does
  * not, of another input above all, is removed: receipt and files tell of one conversion.
@@ -36,6 +38,7 @@ struct tbp_output_target {
     const char *receipt_path;
     struct tbp_receipt before; /* what a former conversion left */
     bool is_pages_only;
+    struct tbp_sink_file *announced, *receipt; /* written, and not yet to be seen; or NULL */
 };
 
 struct tbp_output_file {
@@ -72,9 +75,11 @@ int tbp_outputs_write(struct tbp_outputs *o, size_t i, bool gzip, struct tbp_poo
  * becomes of the input later does not matter. */
 int tbp_outputs_copy(struct tbp_outputs *o, size_t i, const char *source,
                      const struct tbp_input *in, struct tbp_error *err);
-int tbp_outputs_finish(struct tbp_outputs *o, const struct tbp_ledger *ledger,
-                       struct tbp_error *err);
-/* Instead of finish: removes what a former conversion wrote (n_removed), the receipt too. */
+int tbp_outputs_prepare(struct tbp_outputs *o, const struct tbp_ledger *ledger,
+                        struct tbp_error *err);
+/* Signals are held by who calls it (signals.h). */
+int tbp_outputs_commit(struct tbp_outputs *o, struct tbp_error *err);
+/* Instead of both: removes what a former conversion wrote (n_removed), the receipt too. */
 void tbp_outputs_drop(struct tbp_outputs *o);
 
 /* What files that are there were made from, in any of the folders, if that is not what they are

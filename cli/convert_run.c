@@ -8,6 +8,7 @@
 #include "cli/convert_hosts.h"
 #include "cli/convert_output.h"
 #include "cli/run_lock.h"
+#include "cli/signals.h"
 #include "convert/analyze/rewrite_xplane.h"
 #include "plugin_data/marker.h"
 #include "plugin_data/rundir.h"
@@ -19,11 +20,18 @@
 
 enum { MAX_TOOLS = 64 };
 
+/* Files of a host that are written, and wait until those of the whole run are. */
+struct waiting {
+    struct tbp_outputs outputs;
+    bool is_there;
+};
+
 struct run_state {
     const struct tbp_convert_job *job;
     const struct tbp_run *run; /* what the session loads */
     struct tbp_session *session;
     struct tbp_convert_host *results; /* of the hosts converted */
+    struct waiting *waiting;          /* as the results, then one for all hosts */
     struct tbp_output_where where;
 };
 
@@ -155,33 +163,12 @@ static int write_file(void *ctx, size_t i, struct tbp_error *err) {
     return i < h->n_pages ? write_page(h, i, err) : write_xplane(h, err);
 }
 
-static void keep_text(char *to, size_t size, struct tbp_str text) {
-    snprintf(to, size, "%.*s", (int)text.n, text.p);
-}
-
-static void note_replaced(struct tbp_replaced *r, const struct tbp_receipt_facts *former) {
-    if (!former)
-        return;
-    keep_text(r->input, sizeof r->input, former->input);
-    keep_text(r->reading, sizeof r->reading, former->semantics);
-    keep_text(r->version, sizeof r->version, former->version);
-}
-
-/* Sums of what was done, for the summary. */
-static void summarize(struct tbp_convert_host *r, struct tbp_outputs *o, int status) {
-    note_replaced(&r->replaced, tbp_outputs_former(o));
-    r->caches = o->caches;
-    o->caches = (struct tbp_cache_names){0};
+/* Takes over *outputs, which are not going to be seen after a failure. */
+static void wait_or_drop(struct waiting *w, struct tbp_outputs *outputs, int status) {
     if (status)
-        return; /* nothing appeared */
-    r->n_kept = o->n_kept;
-    r->n_removed = o->n_removed;
-    for (size_t i = 0; i < o->files.n; i++) {
-        if (!o->files.at[i].is_written)
-            continue;
-        r->n_files++;
-        r->size_bytes += o->files.at[i].entry.size_bytes;
-    }
+        tbp_outputs_release(outputs);
+    else
+        *w = (struct waiting){*outputs, true};
 }
 
 static int write_files(struct host_state *h, uint64_t work_bytes, struct tbp_error *err) {
@@ -230,10 +217,7 @@ static int convert_opened(struct host_state *h, struct tbp_host *host,
     result->start_s = start_of(host);
     if (!status)
         status = tbp_check_unchanged(host, file, err);
-    if (!status)
-        status = tbp_outputs_finish(h->outputs, &host->ledger, err);
-    summarize(result, h->outputs, status);
-    return status;
+    return status ? status : tbp_outputs_prepare(h->outputs, &host->ledger, err);
 }
 
 static int convert_host(const struct run_state *run, uint32_t i, struct tbp_convert_host *result,
@@ -249,7 +233,8 @@ static int convert_host(const struct run_state *run, uint32_t i, struct tbp_conv
     result->input_crc32 = facts.input_crc32;
     if (!status)
         status = convert_opened(&h, host, result, err);
-    tbp_outputs_release(&outputs);
+    result->cannot_write = status == TBP_E_IO;
+    wait_or_drop(&run->waiting[i], &outputs, status);
     tbp_session_release_events(run->session, i);
     return status;
 }
@@ -312,9 +297,9 @@ static int convert_all_hosts(const struct run_state *run, struct tbp_arena *aren
     if (!status)
         status = write_files(&h, 0, err);
     if (!status && (h.n_pages || outputs.targets[0].before.files.n))
-        status = tbp_outputs_finish(&outputs, NULL, err);
-    summarize(result, &outputs, status);
-    tbp_outputs_release(&outputs);
+        status = tbp_outputs_prepare(&outputs, NULL, err);
+    result->cannot_write = status == TBP_E_IO;
+    wait_or_drop(&run->waiting[run->job->run->n_hosts], &outputs, status);
     return status;
 }
 
@@ -352,18 +337,83 @@ static void convert_folder_hosts(const struct run_state *converted, const struct
     tbp_session_free(run.session);
 }
 
+static void keep_text(char *to, size_t size, struct tbp_str text) {
+    snprintf(to, size, "%.*s", (int)text.n, text.p);
+}
+
+static void note_replaced(struct tbp_replaced *r, const struct tbp_receipt_facts *former) {
+    if (!former)
+        return;
+    keep_text(r->input, sizeof r->input, former->input);
+    keep_text(r->reading, sizeof r->reading, former->semantics);
+    keep_text(r->version, sizeof r->version, former->version);
+}
+
+static void summarize(struct tbp_convert_host *r, struct tbp_outputs *o) {
+    note_replaced(&r->replaced, tbp_outputs_former(o));
+    r->caches = o->caches;
+    o->caches = (struct tbp_cache_names){0};
+    r->n_kept = o->n_kept;
+    r->n_removed = o->n_removed;
+    for (size_t i = 0; i < o->files.n; i++) {
+        if (!o->files.at[i].is_written)
+            continue;
+        r->n_files++;
+        r->size_bytes += o->files.at[i].entry.size_bytes;
+    }
+}
+
+/* The host whose files could not be written, or NULL. */
+static const struct tbp_convert_host *find_unwritten(const struct tbp_convert_result *result) {
+    for (size_t i = 0; i < result->n_hosts; i++) {
+        if (result->hosts[i].cannot_write)
+            return &result->hosts[i];
+    }
+    return NULL;
+}
+
+/* Lets all that waits be seen, as one: a failure to write leaves what was there before, of every
+ * host. A host that could not be read does not keep the others from being seen. */
+static void settle(const struct run_state *run, const struct tbp_convert_result *result) {
+    const struct tbp_convert_host *unwritten = find_unwritten(result);
+    tbp_signals_hold();
+    for (size_t i = 0; i < result->n_hosts; i++) {
+        struct waiting *w = &run->waiting[i];
+        struct tbp_convert_host *r = &result->hosts[i];
+        if (!w->is_there)
+            continue;
+        if (unwritten)
+            r->status = tbp_fail(&r->err, TBP_E_IO,
+                                 "nothing of the run was replaced: '%s' could not be written",
+                                 unwritten->name.p);
+        else
+            r->status = tbp_outputs_commit(&w->outputs, &r->err);
+        if (!r->status)
+            summarize(r, &w->outputs);
+        else if (!unwritten)
+            unwritten = r;
+        tbp_outputs_release(&w->outputs);
+        w->is_there = false;
+    }
+    tbp_signals_let_go();
+}
+
 /* The pages of all hosts tell of every host that the folder has, or are not there. */
-static void combine_hosts(const struct run_state *run, struct tbp_arena *arena,
-                          struct tbp_convert_result *result) {
+static void combine_and_settle(const struct run_state *run, struct tbp_arena *arena,
+                               struct tbp_convert_result *result) {
     const struct tbp_convert_job *job = run->job;
     struct tbp_folder_hosts there;
     tbp_folder_hosts_find(&there, arena, job->folder, job->run);
-    if (there.other && job->has_xplane && !there.unread) {
-        convert_folder_hosts(run, &there.run, arena, result);
-        return;
-    }
-    if (!there.other && !there.unread && job->run->n_hosts > 1) {
+    bool is_alone = !there.other && !there.unread;
+    if (is_alone && job->run->n_hosts > 1)
         add_all_hosts(run, arena, result);
+    settle(run, result);
+    if (is_alone && job->run->n_hosts > 1)
+        return;
+    if (there.other && job->has_xplane && !there.unread) {
+        tbp_folder_hosts_find(&there, arena, job->folder, job->run); /* with those of just now */
+        convert_folder_hosts(run, &there.run, arena, result);
+        settle(run, result);
         return;
     }
     result->n_dropped = drop_all_hosts(run);
@@ -374,12 +424,14 @@ static void convert_hosts(const struct run_state *run, struct tbp_arena *arena,
                           struct tbp_convert_result *result) {
     size_t n = run->job->run->n_hosts;
     struct tbp_error ignored;
+    bool is_whole = true;
     tbp_pool_for(run->job->pool, n, host_job, (void *)run, &ignored);
-    for (size_t i = 0; i < n; i++) {
-        if (result->hosts[i].status)
-            return; /* without all hosts there is nothing to say about all of them */
-    }
-    combine_hosts(run, arena, result);
+    for (size_t i = 0; i < n; i++)
+        is_whole &= !result->hosts[i].status;
+    if (is_whole)
+        combine_and_settle(run, arena, result);
+    else
+        settle(run, result); /* without all hosts there is nothing to say about all of them */
 }
 
 /* What lets older plugins see the log directory at all; once, and only if there is something to
@@ -435,6 +487,7 @@ static int convert_locked(const struct tbp_convert_job *job, struct tbp_arena *a
                             .run = job->run,
                             .session = tbp_run_session(&loader, job->semantics, arena, job->pool),
                             .results = result->hosts,
+                            .waiting = TBP_NEW_N(arena, struct waiting, n + 1),
                             .where = {job->folder, job->pages_folder, job->is_pages_only,
                                       real_inputs(job->run, arena)}};
     convert_hosts(&run, arena, result);

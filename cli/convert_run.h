@@ -3,8 +3,8 @@
  * Converting one run: every host's pages and xplane, the pages of all hosts together, the marker.
  *
  * Hosts are converted in parallel, each by one job of the pool, and give their events back when
- * their files are written; what is merged later are tables. The result does not depend on the
- * number of threads.
+ * their files are written; what is merged later are tables. The files of all hosts take their
+ * places together, at the end. The result does not depend on the number of threads.
  */
 #ifndef TBP_CLI_CONVERT_RUN_H
 #define TBP_CLI_CONVERT_RUN_H
@@ -47,7 +47,8 @@ struct tbp_convert_host {
     uint64_t input_bytes;          /* of what was read */
     uint32_t input_crc32;
     struct tbp_replaced replaced;
-    int status; /* of this host */
+    bool cannot_write; /* its files; then none of the run is replaced */
+    int status;        /* of this host */
     struct tbp_error err;
 };
 

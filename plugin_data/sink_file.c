@@ -9,6 +9,7 @@
 #include "plugin_data/sink.h"
 
 #include "base/arena.h"
+#include "base/vec.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,17 +26,18 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Held files wait for their set: some thirty for each host that is being converted. */
-enum { TEMPORARIES = 4096, TRIES = 10000, COMPARE_BYTES = 32 * 1024 };
+/* Held files wait for their set: some thirty for each host of a run. */
+enum { TEMPORARIES = 1 << 16, TRIES = 10000, COMPARE_BYTES = 32 * 1024 };
 
-/* Slots are taken and given back by any thread. A path is written before `live` is set and stays in
- * place afterwards, so that a handler never reads freed memory. */
+/* Slots are taken and given back by any thread. A path is written before `live` is set, and its
+ * PATH_MAX bytes, made for the first who takes the slot, stay with it: a handler never reads freed
+ * memory. */
 struct temporary {
     atomic_bool taken, live;
-    char path[PATH_MAX];
+    TBP_VEC(char) path;
 };
 static struct temporary temporaries[TEMPORARIES];
-static atomic_int n_touched;    /* slots behind were never taken: looking would cost a page each */
+static atomic_int n_touched;    /* slots behind were never taken */
 static atomic_bool is_stopping; /* a signal came: no new temporary may appear behind its back */
 static atomic_int n_opening;    /* threads between asking is_stopping and having their file */
 
@@ -55,9 +57,11 @@ static struct temporary *take_temporary(void) {
         i++;
     if (i == TEMPORARIES)
         return NULL;
+    struct temporary *t = &temporaries[i];
+    tbp_vec_reserve(&t->path, PATH_MAX);
     while (n <= i && !atomic_compare_exchange_weak(&n_touched, &n, i + 1))
         ;
-    return &temporaries[i];
+    return t;
 }
 
 static void give_back(struct tbp_sink_file *f) {
@@ -67,7 +71,7 @@ static void give_back(struct tbp_sink_file *f) {
     if (!f->temporary)
         return;
     if (atomic_exchange(&f->temporary->live, false))
-        unlink(f->temporary->path);
+        unlink(f->temporary->path.at);
     atomic_store(&f->temporary->taken, false);
     f->temporary = NULL;
 }
@@ -81,13 +85,13 @@ void tbp_sink_file_remove_temporaries(void) {
         nanosleep(&moment, NULL);
     for (int i = 0; i < atomic_load(&n_touched); ++i)
         if (atomic_load(&temporaries[i].live))
-            unlink(temporaries[i].path);
+            unlink(temporaries[i].path.at);
 }
 
 void tbp_sink_file_remove_abandoned(void) {
     for (int i = 0; i < atomic_load(&n_touched); ++i) {
         if (atomic_exchange(&temporaries[i].live, false))
-            unlink(temporaries[i].path);
+            unlink(temporaries[i].path.at);
         atomic_store(&temporaries[i].taken, false);
     }
 }
@@ -190,7 +194,7 @@ int tbp_sink_file_commit(struct tbp_sink_file *f, struct tbp_error *err) {
     if (!f->temporary)
         return TBP_OK;
     TBP_BUG_IF(f->out.fd >= 0);
-    if (rename(f->temporary->path, f->path) != 0)
+    if (rename(f->temporary->path.at, f->path) != 0)
         return tbp_fail_errno(err, TBP_E_IO, "cannot rename a temporary to '%s'", f->path);
     atomic_store(&f->temporary->live, false);
     give_back(f);
@@ -213,7 +217,7 @@ static int open_new(struct tbp_sink_file *f) {
     errno = EINTR;
     if (!atomic_load(&is_stopping)) {
         atomic_store(&f->temporary->live, true);
-        fd = open(f->temporary->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        fd = open(f->temporary->path.at, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0)
             atomic_store(&f->temporary->live, false);
     }
@@ -229,13 +233,13 @@ static int create(struct tbp_sink_file *f, struct tbp_error *err) {
     const char *slash = strrchr(f->path, '/'), *name = slash ? slash + 1 : f->path;
     int folder = (int)(name - f->path);
     for (int i = 0; i < TRIES; ++i) {
-        int n = snprintf(f->temporary->path, PATH_MAX, "%.*s.%.200s.%ld-%d.tmp", folder, f->path,
+        int n = snprintf(f->temporary->path.at, PATH_MAX, "%.*s.%.200s.%ld-%d.tmp", folder, f->path,
                          name, (long)getpid(), i);
         if (n < 0 || n >= PATH_MAX) {
             errno = ENAMETOOLONG;
             break;
         }
-        if (access(f->temporary->path, F_OK) == 0)
+        if (access(f->temporary->path.at, F_OK) == 0)
             continue; /* of another process: must not be taken for ours below */
         int fd = open_new(f);
         if (fd >= 0) {

@@ -302,6 +302,21 @@ class Convert(Case):
         self.no_temporaries(self.path("log"))
         self.assertEqual(sums(self.path("log")), before)
 
+    def test_a_signal_leaves_the_old_or_the_new_files_of_all_hosts(self):
+        states = {}
+        for reading in ("auto", "none"):
+            self.expect(0, "convert", "-q", "-o", self.path("log"), "--steps", reading, TWO_HOSTS)
+            states[reading] = sums(self.path("log"))
+        self.assertNotEqual(*states.values())
+        for k in range(24):
+            reading, sig = ("auto", "none")[k % 2], (signal.SIGINT, signal.SIGTERM)[k // 2 % 2]
+            p = subprocess.Popen([TBPROF, "convert", "-q", "-j1", "-o", self.path("log"), "--steps", reading, TWO_HOSTS],
+                                 stderr=subprocess.DEVNULL)
+            time.sleep(0.002 * k)
+            p.send_signal(sig)
+            p.wait(timeout=240)
+            self.assertIn(sums(self.path("log")), list(states.values()))
+
     def test_signals_leave_no_empty_folders(self):
         for k, sig in enumerate((signal.SIGINT, signal.SIGTERM, signal.SIGHUP)):
             out = self.path(f"new{k}")

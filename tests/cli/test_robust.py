@@ -48,33 +48,38 @@ class Robust(Case):
             self.assertEqual(a.read(), b.read())
             self.assertEqual(c.read(), "")
 
-    def test_disk_that_becomes_full_at_any_place(self):
-        if not shutil.which("unshare") or not can_mount():
-            self.skipTest("no right to mount a small tmpfs here; the file size limit below stands for it")
-        disk = self.path("disk")
+    def fill_disk(self, profile, reading, frees):
+        """Converts, then again in another reading with some KiB free, which never are enough; then with all."""
+        disk = self.path(f"disk{len(os.listdir(self.tmp))}")
         os.mkdir(disk)
-        # the same run in another reading, with room for none, one or all but one of its files: all of the former stay
         script = f"""
-            mount -t tmpfs -o size=1m none '{disk}' || exit 99
-            '{TBPROF}' convert -q -o '{disk}/log' '{SAMPLE}' || exit 98
+            mount -t tmpfs -o size=2m none '{disk}' || exit 99
+            '{TBPROF}' convert -q -o '{disk}/log' '{profile}' || exit 98
             cd '{disk}'; find . -type f | sort | xargs sha256sum > '{self.path("before")}'
-            head -c 2m /dev/zero > fill 2> /dev/null
+            head -c 4m /dev/zero > fill 2> /dev/null
             full=$(stat -c %s fill)
-            for free in 0 4 8 16 32 64; do
+            for free in {" ".join(map(str, frees))}; do
                 truncate -s $((full - free * 1024)) fill
-                '{TBPROF}' convert -q -o log '{SAMPLE}' --semantics official
+                '{TBPROF}' convert -q -o log '{profile}' {reading}
                 echo "code $? with $free"
                 rm -f fill; find . -type f | sort | xargs sha256sum | cmp - '{self.path("before")}' || echo "other files"
                 head -c $full /dev/zero > fill
             done
-            rm fill; '{TBPROF}' convert -q -o log '{SAMPLE}' --semantics official; echo "code $? at last" """
+            rm fill; '{TBPROF}' convert -q -o log '{profile}' {reading}; echo "code $? at last" """
         r = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True)
-        told = r.stdout.splitlines()
-        self.assertEqual(told, [f"code 2 with {k}" for k in (0, 4, 8, 16, 32, 64)] + ["code 0 at last"], r.stderr)
-        errors = [line for line in r.stderr.splitlines() if "no space left" in line.lower()]
-        self.assertEqual(len(errors), 6, r.stderr)
-        for line in errors:
-            self.assertIn(f"log/plugins/profile/{os.path.basename(SAMPLE_RUN)}/", line)
+        self.assertEqual(r.stdout.splitlines(), [f"code 2 with {k}" for k in frees] + ["code 0 at last"], r.stderr)
+        return r.stderr
+
+    def test_disk_that_becomes_full_at_any_place(self):
+        if not shutil.which("unshare") or not can_mount():
+            self.skipTest("no right to mount a small tmpfs here; the file size limit below stands for it")
+        # the same run in another reading, with room for none, one or all but one of its files: all of the former stay
+        told = self.fill_disk(SAMPLE, "--semantics official", (0, 4, 8, 16, 32, 64))
+        errors = [line for line in told.splitlines() if "no space left" in line.lower()]
+        self.assertEqual(len(errors), 6, told)
+        # room for one host of two: the files of both stay
+        told = self.fill_disk(TWO_HOSTS, "--steps none -j1", (0, 32, 64, 128, 160, 192))
+        self.assertIn("nothing of the run was replaced: 'worker", told)
 
     def test_file_size_limit(self):
         self.expect(0, "convert", SAMPLE, "-o", self.path("o"))
@@ -89,7 +94,7 @@ class Robust(Case):
     def test_failure_tells_the_run_asked_for_and_no_files(self):
         script = f"ulimit -f 8; exec '{TBPROF}' convert --json --run other '{SAMPLE}' -o '{self.path('o')}'"
         r = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
-        self.check_failure(r, 2, "run 'other' is incomplete", "run 'other' not written: 1 host, ")
+        self.check_failure(r, 2, "run 'other' was not written", "run 'other' not written: 1 host, ")
         run, = json.loads(r.stdout)["runs"]
         self.assertFalse(os.path.exists(self.path("o")))
         self.assertIsNone(run["folder"])
