@@ -332,9 +332,8 @@ class Trainer(Case):
         self.address = f"127.0.0.1:{int(self.p.stdout.readline())}"
 
     def tearDown(self):
-        if self.p.poll() is None:
-            self.p.stdin.close()
-            self.p.wait(120)
+        self.p.stdin.close()
+        self.p.wait(120)
         self.p.stdout.close()
 
 
