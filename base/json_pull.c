@@ -320,8 +320,9 @@ static enum tbp_json_token missing_value(struct tbp_json_pull *j) {
 static enum tbp_json_token at_end(struct tbp_json_pull *j) {
     if (j->depth == 0)
         return TBP_JSON_END;
-    if (j->count[TBP_JSON_CUT] == 0)
-        count(j, TBP_JSON_CUT, j->end);
+    bool is_open_list = j->depth == 1 && !(j->objects & 1);
+    if (j->count[TBP_JSON_CUT] + j->count[TBP_JSON_OPEN] == 0)
+        count(j, is_open_list ? TBP_JSON_OPEN : TBP_JSON_CUT, j->end);
     if (j->wants_value) {
         j->wants_value = false;
         return TBP_JSON_NULL;

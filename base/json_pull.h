@@ -40,6 +40,7 @@ enum tbp_json_repair {
     TBP_JSON_KEY_QUOTE, /* key without its quotes */
     TBP_JSON_BRACKET,   /* closing bracket of the wrong kind, or too many */
     TBP_JSON_CUT,       /* the input ends inside a value */
+    TBP_JSON_OPEN,      /* only the bracket of the outermost list is missing at the end */
     TBP_JSON_SECOND,    /* something behind the first document */
     TBP_JSON_UTF8,      /* bytes that are no UTF-8, or half a surrogate pair: U+FFFD */
     TBP_JSON_DEPTH,     /* values nested deeper than TBP_JSON_MAX_DEPTH: passed over */

@@ -53,6 +53,8 @@ enum tbp_damage {
     X(JSON_KEY_QUOTE, "json_key_quote", "JSON keys without their quotes", 0, NONE)                 \
     X(JSON_BRACKET, "json_bracket", "JSON brackets that match nothing", 0, NONE)                   \
     X(JSON_CUT, "json_cut", "JSON that ends before it is complete", 0, FILE)                       \
+    X(JSON_OPEN, "json_open",                                                                      \
+      "lists of events without their last bracket, as Chrome's format allows", 0, NONE)            \
     X(JSON_SECOND, "json_second", "JSON documents behind the first", 0, NONE)                      \
     X(JSON_DEPTH, "json_depth", "JSON values nested too deep, passed over", 0, NONE)               \
     X(OTHER_CLOCK, "other_clock", "events weeks away from all others: of another clock", 1, NONE)  \

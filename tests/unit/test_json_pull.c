@@ -87,6 +87,7 @@ Test(json_pull, keys_may_lack_quotes) {
 Test(json_pull, what_is_cut_is_closed) {
     assert_repaired("[{\"a\": \"xy", "[{ka \"xy }]", TBP_JSON_CUT, 1, 7);
     assert_repaired("{\"a\": [1, 2", "{ka [#1 #2 ]}", TBP_JSON_CUT, 1, 11);
+    assert_repaired("[1, 2,", "[#1 #2 ]", TBP_JSON_OPEN, 1, 6);
     assert_repaired("{\"a\": [1}", "{ka [#1 ]}", TBP_JSON_BRACKET, 1, 8);
 }
 

@@ -120,7 +120,7 @@ Test(read_chrome, begin_and_end_are_paired) {
     cr_assert_eq(l->ev.dur_ps[1], 3000000);
     cr_assert_eq(h.ledger.count[TBP_LEDGER_UNMATCHED_END], 1);
     cr_assert_eq(h.ledger.count[TBP_LEDGER_NOT_SHOWN], 1);
-    cr_assert_eq(h.ledger.count[TBP_LEDGER_JSON_CUT], 1);
+    cr_assert_eq(h.ledger.count[TBP_LEDGER_JSON_OPEN], 1);
     cr_assert_eq(line_named(&h, "_counters_")->ev.n, 1);
     tbp_host_release(&h);
 }
