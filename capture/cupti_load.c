@@ -42,7 +42,10 @@ static void *try_names(const struct looking *l, const char *folder, int flags) {
             char path[PATH_BYTES];
             if ((l->major == 0 || sonames[i].major == l->major) != (pass == 0))
                 continue;
-            snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", sonames[i].name);
+            int n =
+                snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", sonames[i].name);
+            if (n < 0 || n >= PATH_BYTES)
+                continue; /* no name that the system takes */
             void *library = dlopen(path, flags | RTLD_NOW | RTLD_LOCAL);
             if (library)
                 return library;

@@ -5,10 +5,11 @@
 set -eu
 cd "$(dirname "$0")/.."
 serve=no
-if [ "${1:-}" = --serve ]; then
-    serve=yes
-    shift
-fi
+case "${1:-}" in
+    --serve) serve=yes; shift ;;
+    -h | --help) sed -n '3,4s/^# *//p' "$0"; exit 0 ;;
+    -*) echo "demo.sh: unknown option '$1'; see demo.sh --help" >&2; exit 2 ;;
+esac
 [ $# -gt 0 ] || set -- samples/keras-inputbound
 
 scripts/install_deps.sh build
