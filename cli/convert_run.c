@@ -62,19 +62,25 @@ uint64_t tbp_convert_work(const struct tbp_run *run) {
     return 2 * n; /* reading, and all pages together */
 }
 
+static void plan_page(struct host_state *h, const struct tbp_tool *t) {
+    if (t->file)
+        h->pages[h->n_pages++] =
+            (struct page){tbp_outputs_plan(h->outputs, t->file, false), t, false};
+    if (t->pb_file)
+        h->pages[h->n_pages++] =
+            (struct page){tbp_outputs_plan(h->outputs, t->pb_file, false), t, true};
+}
+
+/* Files that are packed are the longest by far: they begin first, beside what the others have to
+ * wait for. */
 static void plan_pages(struct host_state *h, unsigned scope) {
-    const bool *is_wanted = h->run->job->is_tool_wanted;
-    for (size_t i = 0; tbp_tools[i]; i++) {
-        const struct tbp_tool *t = tbp_tools[i];
-        TBP_BUG_IF(i >= MAX_TOOLS);
-        if (!is_wanted[i] || !(t->scope & scope))
-            continue;
-        if (t->file)
-            h->pages[h->n_pages++] =
-                (struct page){tbp_outputs_plan(h->outputs, t->file, false), t, false};
-        if (t->pb_file)
-            h->pages[h->n_pages++] =
-                (struct page){tbp_outputs_plan(h->outputs, t->pb_file, false), t, true};
+    for (int is_packed = 1; is_packed >= 0; is_packed--) {
+        for (size_t i = 0; tbp_tools[i]; i++) {
+            const struct tbp_tool *t = tbp_tools[i];
+            TBP_BUG_IF(i >= MAX_TOOLS);
+            if (h->run->job->is_tool_wanted[i] && (t->scope & scope) && t->file_gzip == is_packed)
+                plan_page(h, t);
+        }
     }
 }
 

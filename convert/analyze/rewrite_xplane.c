@@ -264,10 +264,10 @@ static struct tbp_str without_shm(struct rewrite *rw, struct tbp_str s) {
 }
 
 static void write_repaired_stat(struct rewrite *rw, struct tbp_xspace_out *o,
-                                struct tbp_str message, const struct tbp_plane *p,
+                                const struct tbp_stat_iter *it, struct tbp_wire message,
                                 const struct plane_ids *ids, bool takes_level_0) {
     struct tbp_stat st;
-    if (!tbp_stat_decode(p, tbp_wire_of(message.p, message.n), &st))
+    if (!tbp_stat_decode_next(it, message, &st))
         return;
     enum tbp_stat_key key = st.meta->key;
     if (rw->repairs && key == TBP_STAT_STEP_NUM && st.type == TBP_STAT_UINT64) {
@@ -282,7 +282,7 @@ static void write_repaired_stat(struct rewrite *rw, struct tbp_xspace_out *o,
     } else if (rw->is_damaged) {
         write_stat(o, &st, st.meta->id);
     } else {
-        tbp_xspace_stat_raw(o, message);
+        tbp_xspace_stat_raw(o, tbp_wire_str(message));
     }
 }
 
@@ -311,9 +311,8 @@ static void write_event(struct rewrite *rw, struct tbp_xspace_out *o, const stru
     struct tbp_stat_iter it = tbp_stat_iter_event(l, i);
     bool takes_level_0 = ids->tf_op && has_op_in_level_0(l, i);
     write_head(o, l, i);
-    for (struct tbp_wire_field f; tbp_wire_next(&it.w, &f) > 0;)
-        if (f.number == TBP_XEVENT_STATS && f.type == TBP_WIRE_BYTES)
-            write_repaired_stat(rw, o, tbp_wire_str(f.bytes), l->plane, ids, takes_level_0);
+    for (struct tbp_wire w; tbp_stat_next_message(&it, &w);)
+        write_repaired_stat(rw, o, &it, w, ids, takes_level_0);
     if (ids->root && is_unmarked_step(l, i))
         tbp_xspace_stat_i64(o, ids->root, 1);
 }

@@ -98,19 +98,18 @@ struct tbp_stat_parts tbp_stat_parts_first_slow(const struct tbp_plane *p, struc
     return s;
 }
 
-static bool decode_quick(const struct tbp_plane *p, struct tbp_wire w, struct tbp_stat *out) {
+bool tbp_stat_decode_next(const struct tbp_stat_iter *it, struct tbp_wire w, struct tbp_stat *out) {
     struct tbp_stat_parts s;
-    bool is_usual = tbp_stat_split(p, w, &s);
-    if (is_usual)
-        tbp_stat_parts_decode(p, &s, out);
-    return is_usual;
+    if (!it->has_slack || !tbp_stat_split(it->plane, w, &s))
+        return tbp_stat_decode(it->plane, w, out);
+    tbp_stat_parts_decode(it->plane, &s, out);
+    return true;
 }
 
 bool tbp_stat_next(struct tbp_stat_iter *it, struct tbp_stat *out) {
     struct tbp_wire w;
     while (tbp_stat_next_message(it, &w))
-        if ((it->has_slack && decode_quick(it->plane, w, out)) ||
-            tbp_stat_decode(it->plane, w, out))
+        if (tbp_stat_decode_next(it, w, out))
             return true;
     return false;
 }
@@ -129,7 +128,7 @@ static bool find(struct tbp_stat_iter it, enum tbp_stat_key key, struct tbp_stat
     if (!tbp_plane_has_stat(it.plane, key))
         return false;
     while (tbp_stat_next_message(&it, &w))
-        if (!is_other(it.plane, w, key) && tbp_stat_decode(it.plane, w, out) &&
+        if (!is_other(it.plane, w, key) && tbp_stat_decode_next(&it, w, out) &&
             out->meta->key == key)
             return true;
     return false;

@@ -65,6 +65,8 @@ static inline bool tbp_stat_next_message(struct tbp_stat_iter *it, struct tbp_wi
 }
 /* One XStat message. */
 bool tbp_stat_decode(const struct tbp_plane *p, struct tbp_wire w, struct tbp_stat *out);
+/* The same of a message that tbp_stat_next_message gave. */
+bool tbp_stat_decode_next(const struct tbp_stat_iter *it, struct tbp_wire w, struct tbp_stat *out);
 
 /* First stat with this key on the event / metadata entry / plane. */
 bool tbp_event_stat(const struct tbp_line *l, size_t i, enum tbp_stat_key key,
