@@ -24,8 +24,7 @@ import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TABLES = ("overview_page,input_pipeline_analyzer,framework_op_stats,kernel_stats,memory_profile,pod_viewer,"
-          "tf_data_bottleneck_analysis")
+PAGES = ("overview_page", "input_pipeline_analyzer", "framework_op_stats", "kernel_stats", "memory_profile", "pod_viewer")
 SOURCES = ("corpus/tfrun-full/e4040-hd-06/train/plugins/profile/2023_11_07_18_41_27/instance-2.xplane.pb",
            "corpus/xplane/tfprofiler-gpu-multiworker-w6003.xplane.pb")
 TRACES = ("corpus/kineto/hta-ns_resolution_trace-rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz",
@@ -48,21 +47,21 @@ os._exit(0)
 
 
 class Run:
-    """One fresh process: wall and processor seconds, peak resident MB, peak anonymous MB (sampled)."""
+    """One fresh process: wall and processor seconds, peak resident MB; peak anonymous MB if it is sampled, which takes
+    a little of the processors."""
 
-    def __init__(self, command):
+    def __init__(self, command, is_sampled=False):
         start = time.monotonic()
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self.anonymous_mb = 0.0
-        sampler = threading.Thread(target=self.sample, args=(process.pid,))
-        sampler.start()
+        if is_sampled:
+            threading.Thread(target=self.sample, args=(process.pid,)).start()
         errors = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
         self.wall_s = time.monotonic() - start
         self.cpu_s = usage.ru_utime + usage.ru_stime
         self.peak_mb = usage.ru_maxrss / 1024
         process.returncode = os.waitstatus_to_exitcode(status)
-        sampler.join()
         if process.returncode:
             sys.exit(f"{' '.join(command)}\n{errors.decode(errors='replace')}")
 
@@ -74,7 +73,7 @@ class Run:
                 if "RssAnon" not in fields:
                     return
                 self.anonymous_mb = max(self.anonymous_mb, int(fields["RssAnon"].split()[0]) / 1024)
-                time.sleep(0.002)
+                time.sleep(0.005)
         except (OSError, ValueError):
             return
 
@@ -82,10 +81,12 @@ class Run:
 FIGURES = ("wall_s", "cpu_s", "peak_mb", "anonymous_mb")
 
 
-def median(command, n):
-    runs = [Run(command() if callable(command) else command) for _ in range(n)]
-    middle = {key: statistics.median(getattr(r, key) for r in runs) for key in FIGURES}
-    return argparse.Namespace(**middle)
+def middle(runs, figures):
+    return argparse.Namespace(**{key: statistics.median(getattr(r, key) for r in runs) for key in figures})
+
+
+def ratios(a, b, digits):
+    return f"time {a.wall_s / b.wall_s:.{digits}f}, memory {a.peak_mb / b.peak_mb:.{digits}f}"
 
 
 def processor():
@@ -110,23 +111,25 @@ class Bench:
             os.rename(path + ".part", path)
         return path
 
-    def convert(self, path, *more):
-        def command():
-            shutil.rmtree(self.out, ignore_errors=True)
-            return [self.a.tbprof, "convert", "-q", "-o", self.out, path, *more]
-        return median(command, self.a.n)
+    def convert(self, path, *more, is_sampled=False):
+        shutil.rmtree(self.out, ignore_errors=True)
+        return Run([self.a.tbprof, "convert", "-q", "-o", self.out, path, *more], is_sampled)
 
-    def tables(self, path):
-        return self.convert(path, "--for", "legacy", "--tools", TABLES)
+    def tables(self, path, is_sampled=False):
+        tools = ",".join((*PAGES, "tf_data_bottleneck_analysis"))
+        return self.convert(path, "--for", "legacy", "--tools", tools, is_sampled=is_sampled)
 
-    def page(self, path, tool):
-        return median([self.a.tbprof, "tool", tool, path], self.a.n)
+    def sampled(self, what, path):
+        return middle([what(path, is_sampled=True) for _ in range(self.a.n)], FIGURES)
 
-    def official(self, path):
-        out = subprocess.run([self.a.official, os.path.join(self.a.shared, "tools", "bench_official.py"), path],
+    def official(self, path, *tool):
+        """Tool -> its run in one process that makes one after another, or one alone; "total" of all. Times are those of
+        the calls, without the start of Python and its packages."""
+        out = subprocess.run([self.a.official, os.path.join(self.a.shared, "tools", "bench_official.py"), path, *tool],
                              capture_output=True, text=True, check=True, env=dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3"))
         rows = [line.split("\t") for line in out.stdout.strip().split("\n")]
-        return {row[0]: (float(row[1]), float(row[3])) for row in rows if len(row) == 4 and row[1] != "-"}
+        return {row[0]: argparse.Namespace(wall_s=float(row[1]), peak_mb=float(row[3]))
+                for row in rows if len(row) == 4 and row[1] != "-"}
 
     def scaled_trace(self, source, events):
         path = os.path.join(self.a.work, f"{events}-{os.path.basename(source).removesuffix('.gz')}")
@@ -148,8 +151,8 @@ class Bench:
 
     def compare_trace(self, path):
         print(f"\n{os.path.basename(path)}, {os.path.getsize(path) / 1e6:.1f} MB")
-        whole = self.convert(path)
-        say("whole convert, traces and gzip", whole.wall_s, whole.peak_mb)
+        whole = self.sampled(self.convert, path)
+        say("whole convert, traces and gzip", whole)
         print(f"  anonymous memory {whole.anonymous_mb:.1f} MB")
         for function in ("orjson.loads", "json.load"):
             try:
@@ -166,44 +169,54 @@ class Bench:
         for events in (100000, 1000000, 10000000):
             path = self.scaled_trace(source, events)
             events = self.made.get(path, events)
-            whole = self.convert(path)
+            whole = self.sampled(self.convert, path)
             print(f"  {events:9} {os.path.getsize(path) / 1e6:7.1f} {whole.wall_s:9.3f} {whole.wall_s / events * 1e9:9.0f} "
                   f"{whole.cpu_s / events * 1e9:18.0f} {whole.peak_mb:8.0f} {whole.anonymous_mb:12.1f}", flush=True)
             os.remove(path)
 
+    def round(self, path):
+        """Everything once, so that each round saw the same machine."""
+        runs = {"tables": self.tables(path), "whole": self.convert(path)}
+        if os.path.exists(self.a.peer):
+            runs["peer"] = Run([self.a.peer, path])
+        if self.a.official:
+            runs["official"] = self.official(path)["total"]
+        for tool in PAGES:
+            runs[tool] = Run([self.a.tbprof, "tool", tool, path])
+            if self.a.official:
+                runs["official " + tool] = self.official(path, tool)[tool]
+        return runs
+
     def compare(self, path):
         print(f"\n{os.path.basename(path)}, {os.path.getsize(path) / 1e6:.1f} MB")
-        tables, whole = self.tables(path), self.convert(path)
-        page = {tool: self.page(path, tool) for tool in ("overview_page", "kernel_stats")}
-        say("all table pages, one process", tables.wall_s, tables.peak_mb)
-        say("whole convert, traces and gzip", whole.wall_s, whole.peak_mb)
-        for tool, p in page.items():
-            say(f"tool {tool}", p.wall_s, p.peak_mb)
-        if os.path.exists(self.a.peer):
-            peer = median([self.a.peer, path], self.a.n)
-            say("peer: libprotobuf parses only", peer.wall_s, peer.peak_mb)
-            print(f"  tables / peer: time {tables.wall_s / peer.wall_s:.2f}, memory {tables.peak_mb / peer.peak_mb:.2f}")
+        rounds = [self.round(path) for _ in range(self.a.n)]
+        r = {key: middle([one[key] for one in rounds], ("wall_s", "peak_mb")) for key in rounds[0]}
+        say("all table pages, one process", r["tables"])
+        say("whole convert, traces and gzip", r["whole"])
+        if "peer" in r:
+            say("peer: libprotobuf parses only", r["peer"])
+            print(f"  tables / peer: {ratios(r['tables'], r['peer'], 2)}")
         if self.a.official:
-            times = self.official(path)
-            total_s, total_mb = times["total"]
-            say("peer: official converter, all tools", total_s, total_mb)
-            print(f"  official / whole convert: time {total_s / whole.wall_s:.1f}, memory {total_mb / whole.peak_mb:.1f}")
-            for tool, p in page.items():
-                print(f"  official / {tool}: time {times[tool][0] / p.wall_s:.1f}")
+            say("peer: official converter, all tools", r["official"])
+            print(f"  official / whole convert: {ratios(r['official'], r['whole'], 1)}")
+        for tool in PAGES:
+            say(f"tool {tool}", r[tool])
+            if self.a.official:
+                print(f"  official / {tool}: time {r['official ' + tool].wall_s / r[tool].wall_s:.1f}")
 
     def linear(self, source):
         print(f"\nlinear? {source}\n  {'events':>9} {'MB':>7} {'tables s':>9} {'ns/event':>9} {'convert s':>9} "
               f"{'ns/event':>9} {'peak MB':>8} {'anonymous bytes/event':>21}")
         for events in (100000, 1000000, 10000000):
             path = self.scaled(source, events)
-            tables, whole = self.tables(path), self.convert(path)
+            tables, whole = self.sampled(self.tables, path), self.sampled(self.convert, path)
             print(f"  {events:9} {os.path.getsize(path) / 1e6:7.1f} {tables.wall_s:9.3f} {tables.wall_s / events * 1e9:9.0f} "
                   f"{whole.wall_s:9.3f} {whole.wall_s / events * 1e9:9.0f} {whole.peak_mb:8.0f} "
                   f"{tables.anonymous_mb * 1048576 / events:21.1f}", flush=True)
 
 
-def say(what, wall_s, peak_mb):
-    print(f"  {what:36} {wall_s:8.3f} s {peak_mb:8.1f} MB", flush=True)
+def say(what, run):
+    print(f"  {what:36} {run.wall_s:8.3f} s {run.peak_mb:8.1f} MB", flush=True)
 
 
 def what_is_missing(a):
