@@ -15,14 +15,30 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static atomic_int n_holding;
+/* How many hold signals back, or STOPPING, from which on nobody may begin to: the two exclude each
+ * other, whatever threads they are on. */
+enum { STOPPING = 1 << 30 };
+static atomic_int state;
 static atomic_int waiting_signal; /* 0: none */
 
-static void on_stop(int sig) {
-    if (atomic_load(&n_holding) > 0) {
+/* False: who holds signals back raises it again. */
+static bool may_stop(int sig) {
+    for (;;) {
+        int nobody = 0;
+        if (atomic_compare_exchange_strong(&state, &nobody, STOPPING))
+            return true;
+        if (nobody >= STOPPING)
+            return false; /* another thread is at it */
         atomic_store(&waiting_signal, sig);
-        return;
+        /* the last may have let go before it could see this */
+        if (atomic_load(&state) > 0 || atomic_exchange(&waiting_signal, 0) == 0)
+            return false;
     }
+}
+
+static void on_stop(int sig) {
+    if (!may_stop(sig))
+        return;
     tbp_child_kill_captured();
     tbp_sink_file_remove_temporaries();
     tbp_rundir_remove_empty();
@@ -31,11 +47,14 @@ static void on_stop(int sig) {
 }
 
 void tbp_signals_hold(void) {
-    atomic_fetch_add(&n_holding, 1);
+    if (atomic_fetch_add(&state, 1) >= STOPPING) {
+        for (;;)
+            pause(); /* the process is about to end */
+    }
 }
 
 void tbp_signals_let_go(void) {
-    int sig = atomic_fetch_sub(&n_holding, 1) == 1 ? atomic_exchange(&waiting_signal, 0) : 0;
+    int sig = atomic_fetch_sub(&state, 1) == 1 ? atomic_exchange(&waiting_signal, 0) : 0;
     if (sig)
         raise(sig);
 }
