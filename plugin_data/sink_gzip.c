@@ -211,8 +211,12 @@ int tbp_sink_gzip_new(struct tbp_sink_gzip **out, struct tbp_sink *next, struct 
     g->writer = (struct worker){.g = g, .deflate = tbp_deflate_new(&g->memory)};
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->changed, NULL);
-    *out = g;
-    return pass_on(g, header, sizeof header, err);
+    int status = pass_on(g, header, sizeof header, err);
+    if (status)
+        tbp_sink_gzip_free(g);
+    else
+        *out = g;
+    return status;
 }
 
 struct tbp_sink *tbp_sink_gzip_base(struct tbp_sink_gzip *g) {

@@ -268,3 +268,14 @@ Test(sink_gzip, noise_grows_by_less_than_a_thousandth) {
     tbp_sink_memory_release(&m);
     free(p);
 }
+
+/* A disk without room for the header; under AddressSanitizer nothing may be lost either. */
+Test(sink_gzip, fails_at_once_where_not_even_the_header_fits) {
+    struct tbp_sink_memory m;
+    struct tbp_sink_gzip *g = NULL;
+    struct tbp_error err;
+    tbp_sink_memory_init(&m, 5);
+    cr_assert_eq(tbp_sink_gzip_new(&g, &m.base, NULL, &err), TBP_E_LIMIT);
+    cr_assert_null(g);
+    tbp_sink_memory_release(&m);
+}
