@@ -6,10 +6,10 @@
 #include "capture/capture_client.h"
 
 #include "base/file.h"
+#include "base/quiet_thread.h"
 #include "capture/capture_request.h"
 #include "capture/capture_scan.h"
 #include "capture/client_request.h"
-#include "capture/quiet_thread.h"
 #include "plugin_data/marker.h"
 #include "plugin_data/rundir.h"
 #include "plugin_data/sink.h"

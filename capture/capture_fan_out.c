@@ -5,10 +5,10 @@
 #include "capture/capture_fan_out.h"
 
 #include "base/guard.h"
+#include "base/quiet_thread.h"
 #include "capture/capture_client.h"
 #include "capture/capture_request.h"
 #include "capture/capture_save.h"
-#include "capture/quiet_thread.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  */
 #include "capture/capture_monitor.h"
 
-#include "capture/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

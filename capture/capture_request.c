@@ -4,7 +4,7 @@
  */
 #include "capture/capture_request.h"
 
-#include "capture/quiet_thread.h"
+#include "base/quiet_thread.h"
 #include "plugin_data/rundir.h"
 
 #include <inttypes.h>

@@ -4,9 +4,9 @@
  */
 #include "capture/capture_service.h"
 
+#include "base/quiet_thread.h"
 #include "capture/capture_fan_out.h"
 #include "capture/capture_reply.h"
-#include "capture/quiet_thread.h"
 
 #include <stdio.h>
 

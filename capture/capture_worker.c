@@ -6,7 +6,7 @@
 #include "capture/capture_worker.h"
 
 #include "base/guard.h"
-#include "capture/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 #include <inttypes.h>
 #include <stdio.h>

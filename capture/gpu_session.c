@@ -7,13 +7,13 @@
 
 #include "base/guard.h"
 #include "base/log.h"
+#include "base/quiet_thread.h"
 #include "capture/clock.h"
 #include "capture/cupti_buffers.h"
 #include "capture/cupti_errors.h"
 #include "capture/cupti_subscription.h"
 #include "capture/gpu_kinds.h"
 #include "capture/gpu_write.h"
-#include "capture/quiet_thread.h"
 
 #include <stdio.h>
 #include <string.h>

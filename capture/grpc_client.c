@@ -5,10 +5,10 @@
  */
 #include "capture/grpc_client.h"
 
+#include "base/quiet_thread.h"
 #include "base/vec.h"
 #include "capture/client_connect.h"
 #include "capture/h2_session.h"
-#include "capture/quiet_thread.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,9 +5,9 @@
  */
 #include "capture/grpc_conn.h"
 
+#include "base/quiet_thread.h"
 #include "base/vec.h"
 #include "capture/h2_session.h"
-#include "capture/quiet_thread.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 
 #include "base/guard.h"
 #include "base/log.h"
-#include "capture/quiet_thread.h"
+#include "base/quiet_thread.h"
 #include "capture/server_sockets.h"
 
 #include <errno.h>

@@ -107,10 +107,6 @@ bool tbp_receipt_same_outcome(const struct tbp_receipt_facts *a,
     return tbp_str_eq(a->version, b->version) && same_reading(a, b);
 }
 
-bool tbp_receipt_same_facts(const struct tbp_receipt_facts *a, const struct tbp_receipt_facts *b) {
-    return tbp_str_eq(a->version, b->version) && tbp_receipt_same_source(a, b);
-}
-
 static bool parse(struct tbp_receipt *r, struct tbp_arena *arena, const struct tbp_input *in) {
     yaml_parser_t parser;
     yaml_document_t doc;

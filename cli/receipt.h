@@ -53,7 +53,6 @@ void tbp_receipt_write(struct tbp_json *j, const struct tbp_receipt *r, const st
 bool tbp_receipt_same_source(const struct tbp_receipt_facts *a, const struct tbp_receipt_facts *b);
 /* The same bytes in the same reading by the same version, whatever the file was called. */
 bool tbp_receipt_same_outcome(const struct tbp_receipt_facts *a, const struct tbp_receipt_facts *b);
-bool tbp_receipt_same_facts(const struct tbp_receipt_facts *a, const struct tbp_receipt_facts *b);
 
 /* {"events":{…},"counters":{…}}: the part that `info` and `convert --json` show too. */
 void tbp_receipt_write_ledger(struct tbp_json *j, const struct tbp_ledger *l);

@@ -74,7 +74,8 @@ void tbp_sink_file_remove_stale(const char *folder);
 
 /* gzip: one member, no name, no time; the bytes depend on the input alone. With a pool of n threads
  * up to n - 1 helper threads compress beside the writer, who helps when the helpers fall behind;
- * NULL: all on the writer's thread. Memory is bounded: about 1.3 MiB per thread. */
+ * NULL: all on the writer's thread. Memory is bounded: about 1.3 MiB per thread. Where new fails
+ * there is nothing to free. */
 struct tbp_sink_gzip;
 int tbp_sink_gzip_new(struct tbp_sink_gzip **out, struct tbp_sink *next, struct tbp_pool *pool,
                       struct tbp_error *err);

@@ -8,10 +8,9 @@
 #include "plugin_data/sink.h"
 
 #include "base/arena.h"
+#include "base/quiet_thread.h"
 #include "plugin_data/deflate_block.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <zlib.h>
 #ifdef TBP_HAVE_LIBDEFLATE
@@ -128,21 +127,11 @@ static int queue_filled(struct tbp_sink_gzip *g, struct tbp_error *err) {
     return g->filling == g->oldest ? retire_oldest(g, err) : g->status;
 }
 
-/* Signals are for the threads of the program. */
-static int create_deaf(pthread_t *thread, void *(*run)(void *), void *arg) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(thread, NULL, run, arg);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed;
-}
-
 static void start_helpers(struct tbp_sink_gzip *g) {
     while (g->n_helpers < g->most_helpers) {
         struct worker *w = &g->helpers[g->n_helpers];
         *w = (struct worker){.g = g, .deflate = tbp_deflate_new(&g->memory)};
-        if (create_deaf(&w->thread, helper, w) != 0)
+        if (tbp_quiet_thread(&w->thread, "tbprof-gzip", helper, w, NULL) != TBP_OK)
             g->most_helpers = g->n_helpers; /* slower, not wrong */
         else
             g->n_helpers++;

@@ -2,7 +2,7 @@
  *
  * Threads without signals; see quiet_thread.h.
  */
-#include "capture/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,8 +3,8 @@
  * Threads of the profiler inside somebody else's program: with a name, and with all signals
  * blocked, so that the program's handlers run on its own threads. And the clock they sleep by.
  */
-#ifndef TBP_CAPTURE_QUIET_THREAD_H
-#define TBP_CAPTURE_QUIET_THREAD_H
+#ifndef TBP_BASE_QUIET_THREAD_H
+#define TBP_BASE_QUIET_THREAD_H
 
 #include "base/status.h"
 
