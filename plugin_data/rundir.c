@@ -4,6 +4,8 @@
  */
 #include "plugin_data/rundir.h"
 
+#include "plugin_data/entries.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdatomic.h>
@@ -106,10 +108,8 @@ bool tbp_rundir_split_path(struct tbp_str path, struct tbp_str *logdir, struct t
     return run->n > 0;
 }
 
-/* Noted before it is made: a signal between the two finds nothing to remove. */
-static bool make_one(const char *path) {
-    if (access(path, F_OK) == 0)
-        return true;
+/* Noted before it is made: a handler finds it there, or nothing to remove. */
+static bool note_and_make(const char *path) {
     size_t n = strlen(path) + 1;
     struct made *m = &made[atomic_fetch_add(&n_made, 1) % MADE];
     atomic_store(&m->live, false);
@@ -121,6 +121,17 @@ static bool make_one(const char *path) {
         return true;
     atomic_store(&m->live, false);
     return errno == EEXIST;
+}
+
+static int make_one(const char *path, struct tbp_error *err) {
+    sigset_t before;
+    if (access(path, F_OK) == 0)
+        return TBP_OK;
+    bool may_make = tbp_entry_begin(&before), is_there = may_make && note_and_make(path);
+    tbp_entry_end(&before);
+    if (!may_make)
+        return tbp_fail(err, TBP_E_INTERRUPTED, "a signal asked to stop");
+    return is_there ? TBP_OK : tbp_fail_errno(err, TBP_E_IO, "cannot make folder '%s'", path);
 }
 
 void tbp_rundir_remove_empty(void) {
@@ -140,8 +151,7 @@ int tbp_rundir_make(const char *path, struct tbp_error *err) {
             continue;
         char kept = *end;
         *end = '\0';
-        if (!make_one(part))
-            status = tbp_fail_errno(err, TBP_E_IO, "cannot make folder '%s'", part);
+        status = make_one(part, err);
         *end = kept;
         if (kept == '\0')
             break;

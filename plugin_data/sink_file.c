@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "plugin_data/entries.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +24,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Held files wait for their set: some thirty for each host of a run. */
@@ -37,9 +37,7 @@ struct temporary {
     TBP_VEC(char) path;
 };
 static struct temporary temporaries[TEMPORARIES];
-static atomic_int n_touched;    /* slots behind were never taken */
-static atomic_bool is_stopping; /* a signal came: no new temporary may appear behind its back */
-static atomic_int n_opening;    /* threads between asking is_stopping and having their file */
+static atomic_int n_touched; /* slots behind were never taken */
 
 struct tbp_sink_file {
     struct tbp_sink base;
@@ -77,12 +75,7 @@ static void give_back(struct tbp_sink_file *f) {
 }
 
 void tbp_sink_file_remove_temporaries(void) {
-    enum { PATIENCE = 1000 };
-    static const struct timespec moment = {0, 1000000};
-    atomic_store(&is_stopping, true);
-    /* Openers hold signals back, so the interrupted thread is none of them and they get on. */
-    for (int i = 0; i < PATIENCE && atomic_load(&n_opening) > 0; ++i)
-        nanosleep(&moment, NULL);
+    tbp_entries_stop();
     for (int i = 0; i < atomic_load(&n_touched); ++i)
         if (atomic_load(&temporaries[i].live))
             unlink(temporaries[i].path.at);
@@ -209,22 +202,17 @@ static int file_finish(struct tbp_sink *base, struct tbp_error *err) {
 
 /* Makes the entry f->temporary->path unless a signal asked to stop; errno is EINTR then. */
 static int open_new(struct tbp_sink_file *f) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    atomic_fetch_add(&n_opening, 1);
+    sigset_t before;
     int fd = -1;
-    errno = EINTR;
-    if (!atomic_load(&is_stopping)) {
+    if (tbp_entry_begin(&before)) {
         atomic_store(&f->temporary->live, true);
         fd = open(f->temporary->path.at, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0)
             atomic_store(&f->temporary->live, false);
+    } else {
+        errno = EINTR;
     }
-    int saved = errno;
-    atomic_fetch_sub(&n_opening, 1);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = saved;
+    tbp_entry_end(&before);
     return fd;
 }
 
@@ -246,7 +234,7 @@ static int create(struct tbp_sink_file *f, struct tbp_error *err) {
             f->out.fd = fd;
             return TBP_OK;
         }
-        if (errno == EINTR && atomic_load(&is_stopping))
+        if (errno == EINTR && tbp_entries_are_stopped())
             return tbp_fail(err, TBP_E_INTERRUPTED, "a signal asked to stop");
         if (errno != EEXIST)
             break;

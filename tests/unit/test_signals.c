@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/signals.h"
+#include "plugin_data/rundir.h"
 #include "plugin_data/sink.h"
 
 #include <criterion/criterion.h>
@@ -94,4 +95,50 @@ Test(signals, a_stop_and_a_section_exclude_each_other) {
     }
     cr_assert_eq(rmdir(folder), 0, "no temporary is left");
     munmap(s, sizeof *s);
+}
+
+/* Makes folders and takes them away again, until nothing may be made any more. */
+static void *make_folders(void *p) {
+    char path[64];
+    struct tbp_error err;
+    snprintf(path, sizeof path, "%s/run", (const char *)p);
+    while (tbp_rundir_make(path, &err) == TBP_OK)
+        rmdir(path);
+    return NULL;
+}
+
+static void be_stopped_making(char *folder) {
+    pthread_t thread;
+    tbp_signals_install();
+    if (pthread_create(&thread, NULL, make_folders, folder) == 0 &&
+        write(STDOUT_FILENO, "", 1) == 1)
+        for (;;)
+            pause();
+    _exit(3);
+}
+
+/* Whatever thread the signal comes to, no folder appears behind its back. */
+Test(signals, a_stop_leaves_no_folder_that_another_thread_was_making) {
+    char folder[] = "/tmp/tbp_signals_XXXXXX";
+    cr_assert(mkdtemp(folder));
+    for (int i = 0; i < 200; i++) {
+        int ready[2], status;
+        char byte;
+        cr_assert_eq(pipe(ready), 0);
+        pid_t child = fork();
+        cr_assert_geq(child, 0);
+        if (child == 0) {
+            dup2(ready[1], STDOUT_FILENO);
+            be_stopped_making(folder);
+        }
+        cr_assert_eq(read(ready[0], &byte, 1), 1);
+        kill(child, SIGTERM);
+        cr_assert_eq(waitpid(child, &status, 0), child);
+        cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+        close(ready[0]), close(ready[1]);
+        char path[64];
+        snprintf(path, sizeof path, "%s/run", folder);
+        cr_assert_neq(access(path, F_OK), 0, "after %d stops", i + 1);
+    }
+    cr_assert_eq(rmdir(folder), 0);
 }
