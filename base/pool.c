@@ -6,7 +6,9 @@
  */
 #include "base/pool.h"
 
+#include "base/arena.h"
 #include "base/guard.h"
+#include "base/sort.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -17,6 +19,7 @@ struct batch {
     int (*job)(void *ctx, size_t i, struct tbp_error *err);
     void *ctx;
     size_t n, next, running;
+    const uint32_t *order; /* which is taken first, or NULL: as they are numbered */
     size_t failed_index;
     int failed_status;
     struct tbp_error failed;
@@ -52,7 +55,7 @@ static void note_failure(struct batch *b, size_t i, int status, const struct tbp
 
 /* Takes one index of b and runs it. Called and left with the lock held. */
 static void step(struct tbp_pool *p, struct batch *b) {
-    size_t i = b->next++;
+    size_t taken = b->next++, i = b->order ? b->order[taken] : taken;
     b->running++;
     pthread_mutex_unlock(&p->lock);
     struct tbp_error err = {0};
@@ -147,23 +150,47 @@ static int run_here(struct batch *b, struct tbp_error *err) {
     return b->failed_status;
 }
 
+static int run_batch(struct tbp_pool *p, struct batch *b, struct tbp_error *err) {
+    if (!p || b->n <= 1)
+        return run_here(b, err);
+    pthread_mutex_lock(&p->lock);
+    b->link = p->open;
+    p->open = b;
+    pthread_cond_broadcast(&p->work);
+    while (b->next < b->n)
+        step(p, b);
+    while (b->running)
+        pthread_cond_wait(&p->done, &p->lock);
+    unlink_batch(p, b);
+    pthread_mutex_unlock(&p->lock);
+    if (b->failed_status != TBP_OK && err)
+        *err = b->failed;
+    return b->failed_status;
+}
+
 int tbp_pool_for(struct tbp_pool *p, size_t n,
                  int (*job)(void *ctx, size_t i, struct tbp_error *err), void *ctx,
                  struct tbp_error *err) {
     struct batch b = {.job = job, .ctx = ctx, .n = n, .failed_index = SIZE_MAX};
-    if (!p || n <= 1)
-        return run_here(&b, err);
-    pthread_mutex_lock(&p->lock);
-    b.link = p->open;
-    p->open = &b;
-    pthread_cond_broadcast(&p->work);
-    while (b.next < b.n)
-        step(p, &b);
-    while (b.running)
-        pthread_cond_wait(&p->done, &p->lock);
-    unlink_batch(p, &b);
-    pthread_mutex_unlock(&p->lock);
-    if (b.failed_status != TBP_OK && err)
-        *err = b.failed;
-    return b.failed_status;
+    return run_batch(p, &b, err);
+}
+
+int tbp_pool_for_sized(struct tbp_pool *p, size_t n, uint64_t (*size)(void *ctx, size_t i),
+                       int (*job)(void *ctx, size_t i, struct tbp_error *err), void *ctx,
+                       struct tbp_error *err) {
+    if (!p || n <= 1 || n > UINT32_MAX)
+        return tbp_pool_for(p, n, job, ctx, err);
+    struct tbp_arena scratch;
+    tbp_arena_init(&scratch);
+    uint32_t *order = TBP_NEW_N(&scratch, uint32_t, n);
+    uint64_t *smallness = TBP_NEW_N(&scratch, uint64_t, n);
+    for (size_t i = 0; i < n; i++) {
+        order[i] = (uint32_t)i;
+        smallness[i] = UINT64_MAX - size(ctx, i);
+    }
+    tbp_sort_index_u64(order, n, smallness, NULL);
+    struct batch b = {.job = job, .ctx = ctx, .n = n, .order = order, .failed_index = SIZE_MAX};
+    int status = run_batch(p, &b, err);
+    tbp_arena_release(&scratch);
+    return status;
 }

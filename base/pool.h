@@ -24,5 +24,10 @@ unsigned tbp_pool_threads(const struct tbp_pool *p);
 int tbp_pool_for(struct tbp_pool *p, size_t n,
                  int (*job)(void *ctx, size_t i, struct tbp_error *err), void *ctx,
                  struct tbp_error *err);
+/* The same, but jobs with more to do, as size tells, begin first: so that none of them is begun
+ * last and waited for alone. */
+int tbp_pool_for_sized(struct tbp_pool *p, size_t n, uint64_t (*size)(void *ctx, size_t i),
+                       int (*job)(void *ctx, size_t i, struct tbp_error *err), void *ctx,
+                       struct tbp_error *err);
 
 #endif

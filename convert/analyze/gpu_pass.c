@@ -292,6 +292,10 @@ static void widen(struct line_pass *p, int64_t offset_ps, uint64_t dur_ps) {
     p->last_ps = end_ps > p->last_ps ? end_ps : p->last_ps;
 }
 
+static uint64_t line_size(void *ctx, size_t index) {
+    return ((const struct line_pass *)ctx)[index].line->ev.n;
+}
+
 static int run_line(void *ctx, size_t index, struct tbp_error *err) {
     struct line_pass *p = (struct line_pass *)ctx + index;
     const struct tbp_line *l = p->line;
@@ -404,7 +408,7 @@ static int pass_planes(struct host_pass *h, struct plane_facts *facts, size_t n_
         add_plane_lines(h, &facts[i]);
         end[i] = h->lines.n;
     }
-    int status = tbp_pool_for(pool, h->lines.n, run_line, h->lines.at, err);
+    int status = tbp_pool_for_sized(pool, h->lines.n, line_size, run_line, h->lines.at, err);
     for (size_t i = 0; i < n_planes; i++) {
         close_plane(h, i ? end[i - 1] : 0, end[i], &facts[i]);
     }

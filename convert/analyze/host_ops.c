@@ -358,6 +358,10 @@ static int run_line(void *ctx, size_t index, struct tbp_error *err) {
     return TBP_OK;
 }
 
+static uint64_t line_size(void *ctx, size_t index) {
+    return ((const struct replay *)ctx)[index].line->ev.n;
+}
+
 /* ---- planes ---- */
 static bool is_subprocess_plane(const struct tbp_plane *p) {
     return tbp_str_starts(p->name, TBP_HOST_PLANE " [");
@@ -388,7 +392,8 @@ static int add_plane(struct tbp_session *s, const struct tbp_plane *p, struct tb
     int status = TBP_OK;
     for (size_t from = 0; from < n && !status; from += AT_A_TIME) {
         size_t here = n - from < AT_A_TIME ? n - from : AT_A_TIME;
-        status = tbp_pool_for(tbp_session_pool(s), here, run_line, lines + from, err);
+        status =
+            tbp_pool_for_sized(tbp_session_pool(s), here, line_size, run_line, lines + from, err);
         for (size_t i = from; i < from + here; i++) {
             tbp_op_builder_add(into, &lines[i].table);
             tbp_op_builder_release(&lines[i].table);

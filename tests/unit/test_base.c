@@ -15,6 +15,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,6 +219,35 @@ Test(pool, runs_every_job_and_reports_the_lowest_failure) {
         cr_assert_str_eq(err.message, "job 3");
         tbp_pool_free(p);
     }
+}
+
+enum { SIZED_JOBS = 50 };
+struct sized {
+    atomic_bool largest_began;
+    _Atomic size_t sum;
+};
+static uint64_t size_of_job(void *ctx, size_t i) {
+    (void)ctx;
+    return i;
+}
+/* None gets on before the largest, which is numbered last, has begun. */
+static int sized_job(void *ctx, size_t i, struct tbp_error *err) {
+    struct sized *s = ctx;
+    if (i == SIZED_JOBS - 1)
+        atomic_store(&s->largest_began, true);
+    while (!atomic_load(&s->largest_began))
+        sched_yield();
+    return add_job(&s->sum, i, err);
+}
+
+Test(pool, begins_with_the_largest_job, .timeout = 60) {
+    struct tbp_pool *p = tbp_pool_new(2);
+    struct sized s = {0};
+    struct tbp_error err = {0};
+    cr_assert_eq(tbp_pool_for_sized(p, SIZED_JOBS, size_of_job, sized_job, &s, &err), TBP_E_FORMAT);
+    cr_assert_eq(s.sum, 1225);
+    cr_assert_str_eq(err.message, "job 3");
+    tbp_pool_free(p);
 }
 
 struct nested {
