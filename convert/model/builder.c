@@ -26,6 +26,24 @@ void tbp_events_reach(struct tbp_host *h, struct tbp_events *ev, uint64_t size_b
         ev->body_high = TBP_NEW_N(&h->columns, uint16_t, ev->n);
 }
 
+static void move(void *column, size_t size, size_t to, size_t from, size_t n) {
+    if (column)
+        memmove((char *)column + to * size, (char *)column + from * size, n * size);
+}
+
+void tbp_events_move(struct tbp_events *ev, size_t to, size_t from, size_t n) {
+    if (to == from || n == 0)
+        return;
+    move(ev->start_ps, sizeof *ev->start_ps, to, from, n);
+    move(ev->dur_ps, sizeof *ev->dur_ps, to, from, n);
+    move(ev->body_low, sizeof *ev->body_low, to, from, n);
+    move(ev->body_high, sizeof *ev->body_high, to, from, n);
+    move(ev->meta, sizeof *ev->meta, to, from, n);
+    move(ev->has, sizeof *ev->has, to, from, n);
+    move(ev->group, sizeof *ev->group, to, from, n);
+    move(ev->flags, sizeof *ev->flags, to, from, n);
+}
+
 void tbp_line_builder_init(struct tbp_line_builder *b, struct tbp_plane *plane) {
     *b = (struct tbp_line_builder){.plane = plane, .open_event = SIZE_MAX};
 }

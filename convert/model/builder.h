@@ -69,6 +69,8 @@ struct tbp_line *tbp_plane_add_line(struct tbp_plane *p, int64_t id, struct tbp_
 void tbp_events_alloc(struct tbp_host *h, struct tbp_events *ev, size_t n);
 /* Makes room for bodies in a line of that many bytes; what is stored already stays. */
 void tbp_events_reach(struct tbp_host *h, struct tbp_events *ev, uint64_t size_bytes);
+/* n events from place `from` on are moved to place `to` (also overlapping); ev->n stays. */
+void tbp_events_move(struct tbp_events *ev, size_t to, size_t from, size_t n);
 void tbp_events_store(struct tbp_events *ev, size_t i, const struct tbp_event_row *row);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reader of XSpace (xplane.pb). Three steps: (1) the planes are indexed, metadata first, since
- * names and stat keys are needed to read events but usually stand behind them; (2) lines are
- * counted and (3) read into exact columns, both in parallel over lines. Stats stay where they are;
- * only their presence is noted (column `has`).
+ * Reader of XSpace (xplane.pb). Two steps: (1) the planes are indexed, metadata first, since names
+ * and stat keys are needed to read events but usually stand behind them; (2) in parallel, each line
+ * is counted and read, in chunks, into exact columns. Stats stay where they are; only their
+ * presence is noted (column `has`).
  *
  * Budget: 40 ns per event on one thread; guarded by tests/bench.
  * Source of the format: reference plugin_contract 6.1; field numbers in schemas/xplane_fields.h.
@@ -18,12 +18,21 @@
 
 #include <pthread.h>
 
+/* Events of a line that are read by one job: CHUNK_EVENTS, the last of a line fewer; all of a line
+ * that is damaged. */
+enum { CHUNK_EVENTS = 1 << 15 };
+struct chunk {
+    const uint8_t *at; /* where the walk over the line meets the first of them */
+    size_t n_read;
+};
+
 struct pending_line {
     size_t plane, line; /* numbers in host->planes, plane->lines */
     struct tbp_wire w;
     size_t n_events;
     const uint8_t *is_wanted; /* by metadata index, as tbp_wanted_metas gives it; if not NULL: */
     TBP_VEC(uint64_t) bodies; /* of the events that are wanted, as in tbp_event_body */
+    TBP_VEC(struct chunk) chunks;
     bool is_cut;
 };
 
@@ -34,6 +43,7 @@ struct plane_span {
 
 struct reading {
     struct tbp_host *host;
+    struct tbp_pool *pool;
     const uint8_t *file;
     uint64_t budget; /* of salvage, serial part */
     TBP_VEC(struct plane_span) planes;
@@ -73,11 +83,13 @@ static size_t count_line(struct reading *r, struct pending_line *pl, struct tbp_
 
 /* Where the bytes of a line really end whose length says too much. */
 static const uint8_t *end_of_cut_line(struct reading *r, struct tbp_wire w) {
+    struct pending_line pl = {.w = w, .is_cut = true};
     struct tbp_ledger unused;
     struct tbp_line head;
     const uint8_t *stop;
     tbp_ledger_init(&unused);
-    count_line(r, &(struct pending_line){.w = w, .is_cut = true}, &head, &unused, &stop);
+    count_line(r, &pl, &head, &unused, &stop);
+    tbp_vec_release(&pl.chunks);
     return stop;
 }
 
@@ -256,7 +268,7 @@ static void index_space(struct reading *r) {
     }
 }
 
-/* ---- step 2: count ---- */
+/* ---- step 2: count … ---- */
 /* By the first id in it; no writer gives two. An event whose id is not found at once is read. */
 static bool is_wanted(const struct reading *r, const struct pending_line *pl,
                       struct tbp_wire event) {
@@ -276,29 +288,34 @@ static const uint8_t *prefix_of(const uint8_t *content, const uint8_t *line) {
     return p;
 }
 
-/* 1 if it is to be read. */
-static size_t count_event(struct reading *r, struct pending_line *pl, struct tbp_wire event) {
-    if (!pl->is_wanted)
-        return 1;
-    if (!is_wanted(r, pl, event))
-        return 0;
-    *tbp_vec_push(&pl->bodies) = (uint64_t)(prefix_of(event.at, pl->w.at) - pl->w.at);
-    return 1;
+/* n, or n + 1 if the event that the walk met at `at` is to be read. */
+static size_t count_event(struct reading *r, struct pending_line *pl, const uint8_t *at,
+                          struct tbp_wire event, size_t n) {
+    if (pl->is_wanted && !is_wanted(r, pl, event))
+        return n;
+    if (n % CHUNK_EVENTS == 0)
+        *tbp_vec_push(&pl->chunks) = (struct chunk){.at = at};
+    if (pl->is_wanted)
+        *tbp_vec_push(&pl->bodies) = (uint64_t)(prefix_of(event.at, pl->w.at) - pl->w.at);
+    return n + 1;
 }
 
 static size_t count_line(struct reading *r, struct pending_line *pl, struct tbp_line *head,
                          struct tbp_ledger *ledger, const uint8_t **stop) {
-    uint64_t budget = 8 * (uint64_t)(pl->w.end - pl->w.at) + 1024;
+    enum { AHEAD_BYTES = 1024 }; /* from event to event, the processor cannot see far ahead */
+    const uint64_t full = 8 * (uint64_t)(pl->w.end - pl->w.at) + 1024;
+    uint64_t budget = full;
     struct tbp_walk walk = walk_of(r, pl->w, &tbp_shape_xline, pl->is_cut);
     walk.ledger = ledger;
     walk.budget = &budget;
     struct tbp_wire_field f;
     size_t n = 0;
     bool event_cut;
-    while (tbp_walk_next(&walk, &f, &event_cut)) {
+    for (const uint8_t *at = pl->w.at; tbp_walk_next(&walk, &f, &event_cut); at = walk.w.at) {
         switch (f.number) {
         case TBP_XLINE_EVENTS:
-            n += count_event(r, pl, f.bytes);
+            __builtin_prefetch(at + AHEAD_BYTES);
+            n = count_event(r, pl, at, f.bytes, n);
             break;
         case TBP_XLINE_ID:
             head->id = (int64_t)f.value;
@@ -322,6 +339,10 @@ static size_t count_line(struct reading *r, struct pending_line *pl, struct tbp_
     }
     ledger->events_read += walk.n_lost;
     ledger->events_dropped += walk.n_lost;
+    if (budget < full && pl->chunks.n) { /* only a walk from the beginning finds the same again */
+        pl->chunks.n = 1;
+        pl->chunks.at[0].at = pl->w.at;
+    }
     *stop = walk.w.at;
     return n;
 }
@@ -347,24 +368,7 @@ static void drop_line(struct reading *r, const struct pending_line *pl) {
     tbp_input_drop_range(&r->host->input, offset_in(r, pl->w.at), (uint64_t)(pl->w.end - pl->w.at));
 }
 
-static int count_job(void *ctx, size_t i, struct tbp_error *err) {
-    (void)err;
-    struct reading *r = ctx;
-    struct pending_line *pl = &r->lines.at[i];
-    struct tbp_line *l = line_of(r, pl);
-    struct tbp_ledger ledger;
-    tbp_ledger_init(&ledger);
-    const uint8_t *stop;
-    pl->n_events = count_line(r, pl, l, &ledger, &stop);
-    l->is_derived = tbp_is_derived_line(l->id);
-    check_line_text(r, l->name, &ledger);
-    check_line_text(r, l->display_name, &ledger);
-    fold_ledger(r, &ledger);
-    drop_line(r, pl);
-    return TBP_OK;
-}
-
-/* ---- step 3: read ---- */
+/* ---- … and read ---- */
 struct line_reading {
     struct reading *r;
     struct tbp_line *l;
@@ -484,49 +488,104 @@ static size_t take_event(struct line_reading *lr, size_t k, struct tbp_wire even
     return k;
 }
 
-static size_t read_listed(struct line_reading *lr, const struct pending_line *pl) {
-    size_t k = 0;
-    for (size_t i = 0; i < pl->bodies.n; i++) {
+static void read_listed(struct line_reading *lr, const struct pending_line *pl, size_t from,
+                        size_t end, struct chunk *c) {
+    for (size_t i = from; i < end; i++) {
         struct tbp_wire w = {pl->w.at + pl->bodies.at[i], pl->w.end};
         const uint8_t *body = w.at;
         uint64_t n = 0;
         if (tbp_wire_varint(&w, &n) == TBP_OK && n <= (uint64_t)(w.end - w.at))
-            k = take_event(lr, k, tbp_wire_of(w.at, n), body);
+            c->n_read = take_event(lr, from + c->n_read, tbp_wire_of(w.at, n), body) - from;
     }
-    return k;
 }
 
-static size_t read_events(struct line_reading *lr, const struct pending_line *pl) {
+static void read_walked(struct line_reading *lr, const struct pending_line *pl, size_t from,
+                        size_t end, struct chunk *c) {
     uint64_t budget = 8 * (uint64_t)(pl->w.end - pl->w.at) + 1024;
     struct tbp_ledger counted_before;
     tbp_ledger_init(&counted_before);
-    struct tbp_walk walk = walk_of(lr->r, pl->w, &tbp_shape_xline, pl->is_cut);
+    struct tbp_walk walk =
+        walk_of(lr->r, (struct tbp_wire){c->at, pl->w.end}, &tbp_shape_xline, pl->is_cut);
     walk.ledger = &counted_before;
     walk.budget = &budget;
     struct tbp_wire_field f;
     bool is_cut;
-    size_t k = 0;
-    while (k < pl->n_events && tbp_walk_next(&walk, &f, &is_cut))
+    size_t k = from;
+    for (size_t i = from; i < end && tbp_walk_next(&walk, &f, &is_cut);
+         i += f.number == TBP_XLINE_EVENTS)
         if (f.number == TBP_XLINE_EVENTS)
             k = take_event(lr, k, f.bytes, prefix_of(f.bytes.at, lr->l->base));
-    return k;
+    c->n_read = k - from;
 }
 
-static int read_job(void *ctx, size_t i, struct tbp_error *err) {
+struct chunks_of_line {
+    struct reading *r;
+    struct pending_line *pl;
+};
+
+static int chunk_job(void *ctx, size_t i, struct tbp_error *err) {
     (void)err;
-    struct reading *r = ctx;
-    struct pending_line *pl = &r->lines.at[i];
+    struct chunks_of_line *of = ctx;
+    struct pending_line *pl = of->pl;
     struct line_reading lr = {
-        .r = r, .l = line_of(r, pl), .file_end = r->file + r->host->input.size};
+        .r = of->r, .l = line_of(of->r, pl), .file_end = of->r->file + of->r->host->input.size};
     lr.base_ps = (uint64_t)lr.l->timestamp_ns * 1000u;
     lr.over_base_ps = tbp_line_is_since_epoch(lr.l) ? 0 : lr.base_ps;
     tbp_ledger_init(&lr.ledger);
-    size_t n = pl->is_wanted ? read_listed(&lr, pl) : read_events(&lr, pl);
-    lr.l->ev.n = n;
-    lr.ledger.events_emitted += n;
-    fold_ledger(r, &lr.ledger);
-    drop_line(r, pl);
+    size_t from = i * CHUNK_EVENTS, end = i + 1 < pl->chunks.n ? from + CHUNK_EVENTS : pl->n_events;
+    if (pl->is_wanted)
+        read_listed(&lr, pl, from, end, &pl->chunks.at[i]);
+    else
+        read_walked(&lr, pl, from, end, &pl->chunks.at[i]);
+    lr.ledger.events_emitted += pl->chunks.at[i].n_read;
+    fold_ledger(of->r, &lr.ledger);
     return TBP_OK;
+}
+
+/* Events that could not be read leave gaps behind their chunks. */
+static void close_gaps(struct tbp_events *ev, const struct pending_line *pl) {
+    ev->n = 0;
+    for (size_t i = 0; i < pl->chunks.n; i++) {
+        tbp_events_move(ev, ev->n, i * CHUNK_EVENTS, pl->chunks.at[i].n_read);
+        ev->n += pl->chunks.at[i].n_read;
+    }
+}
+
+static void count_whole_line(struct reading *r, struct pending_line *pl) {
+    struct tbp_line *l = line_of(r, pl);
+    struct tbp_ledger ledger;
+    tbp_ledger_init(&ledger);
+    const uint8_t *stop;
+    pl->n_events = count_line(r, pl, l, &ledger, &stop);
+    l->is_derived = tbp_is_derived_line(l->id);
+    check_line_text(r, l->name, &ledger);
+    check_line_text(r, l->display_name, &ledger);
+    fold_ledger(r, &ledger);
+}
+
+static void make_columns(struct reading *r, const struct pending_line *pl) {
+    struct tbp_line *l = line_of(r, pl);
+    pthread_mutex_lock(&r->lock);
+    tbp_events_alloc(r->host, &l->ev, pl->n_events);
+    tbp_events_reach(r->host, &l->ev, l->base_size);
+    pthread_mutex_unlock(&r->lock);
+}
+
+static int line_job(void *ctx, size_t i, struct tbp_error *err) {
+    struct reading *r = ctx;
+    struct pending_line *pl = &r->lines.at[i];
+    count_whole_line(r, pl);
+    make_columns(r, pl);
+    int status =
+        tbp_pool_for(r->pool, pl->chunks.n, chunk_job, &(struct chunks_of_line){r, pl}, err);
+    close_gaps(&line_of(r, pl)->ev, pl);
+    drop_line(r, pl);
+    return status;
+}
+
+static uint64_t line_size(void *ctx, size_t i) {
+    const struct pending_line *pl = &((const struct reading *)ctx)->lines.at[i];
+    return (uint64_t)(pl->w.end - pl->w.at);
 }
 
 static void mark_first_of_name(struct tbp_host *h) {
@@ -558,7 +617,7 @@ static void drop_unwanted_lines(struct reading *r) {
     r->lines.n = n;
 }
 
-static int read_all(struct reading *r, struct tbp_pool *pool, struct tbp_error *err) {
+static int read_all(struct reading *r, struct tbp_error *err) {
     struct tbp_host *h = r->host;
     index_space(r);
     h->planes = TBP_NEW_N(&h->arena, struct tbp_plane, r->planes.n);
@@ -568,15 +627,7 @@ static int read_all(struct reading *r, struct tbp_pool *pool, struct tbp_error *
     }
     mark_first_of_name(h);
     drop_unwanted_lines(r);
-    int status = tbp_pool_for(pool, r->lines.n, count_job, r, err);
-    for (size_t i = 0; i < r->lines.n && status == TBP_OK; i++) {
-        struct tbp_line *l = line_of(r, &r->lines.at[i]);
-        tbp_events_alloc(h, &l->ev, r->lines.at[i].n_events);
-        tbp_events_reach(h, &l->ev, l->base_size);
-    }
-    if (status == TBP_OK)
-        status = tbp_pool_for(pool, r->lines.n, read_job, r, err);
-    return status;
+    return tbp_pool_for_sized(r->pool, r->lines.n, line_size, line_job, r, err);
 }
 
 /* No plane with a name, no event: whatever the bytes were, they were no profile. */
@@ -589,14 +640,17 @@ static bool holds_nothing(const struct tbp_host *h) {
 
 static int read_xplane(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
     struct reading r = {.host = host,
+                        .pool = pool,
                         .file = host->input.data,
                         .budget = 64 * (uint64_t)host->input.size + (1 << 20)};
     pthread_mutex_init(&r.lock, NULL);
-    int status = read_all(&r, pool, err);
+    int status = read_all(&r, err);
     pthread_mutex_destroy(&r.lock);
     tbp_vec_release(&r.planes);
-    for (size_t i = 0; i < r.lines.n; i++)
+    for (size_t i = 0; i < r.lines.n; i++) {
         tbp_vec_release(&r.lines.at[i].bodies);
+        tbp_vec_release(&r.lines.at[i].chunks);
+    }
     tbp_vec_release(&r.lines);
     tbp_input_drop_pages(&host->input); /* few analyses look at stats, and few of them */
     if (status == TBP_OK && holds_nothing(host) && tbp_ledger_has_loss(&host->ledger)) {
