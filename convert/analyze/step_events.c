@@ -2,8 +2,7 @@
  *
  * Reads the events that matter for steps, once per event. What a name means is found once per
  * metadata entry and kept in an array of bytes; stats are decoded only where the `has` column says
- * that one of interest is there. Budget: 30 ns per GPU event (its correlation id must be looked
- * at), 10 ns per host event.
+ * that one of interest is there. Budget: 10 ns per event.
  */
 #include "convert/analyze/step_events.h"
 
@@ -97,12 +96,10 @@ static void read_steps_line(struct gpu_reader *r, const struct tbp_line *l) {
     }
 }
 
-/* Part of one stream event; false if it does not count: its correlation id must be there and not
- * negative. */
-static bool gpu_part(struct gpu_reader *r, const struct tbp_line *l, size_t i,
-                     enum tbp_step_part *part) {
+/* Whether its correlation id counts, and its shape. */
+static bool read_launch(const struct gpu_reader *r, const struct tbp_line *l, size_t i,
+                        struct tbp_str *shape) {
     struct tbp_stat_iter it = tbp_stat_iter_event(l, i);
-    struct tbp_str shape = TBP_STR_NONE;
     int64_t correlation = -1;
     for (struct tbp_stat st; tbp_stat_next(&it, &st);) {
         if (st.meta->key == TBP_STAT_CORRELATION_ID) {
@@ -110,10 +107,18 @@ static bool gpu_part(struct gpu_reader *r, const struct tbp_line *l, size_t i,
             if (!r->has_shape)
                 break;
         } else if (st.meta->key == TBP_STAT_SHAPE) {
-            shape = tbp_stat_s(&st);
+            *shape = tbp_stat_s(&st);
         }
     }
-    if (correlation < 0)
+    return correlation >= 0;
+}
+
+/* Part of one stream event; false if it does not count: its correlation id must be there and not
+ * negative. */
+static bool gpu_part(struct gpu_reader *r, const struct tbp_line *l, size_t i,
+                     enum tbp_step_part *part) {
+    struct tbp_str shape = TBP_STR_NONE;
+    if ((r->has_shape || !(l->ev.has[i] & TBP_HAS_LAUNCH)) && !read_launch(r, l, i, &shape))
         return false;
     uint32_t meta = l->ev.meta[i];
     if (shape.n || l->metas != r->plane->metas) {
@@ -324,6 +329,8 @@ static struct tbp_str step_name_at(const struct tbp_line *l, size_t i, int64_t g
 }
 
 static bool has_correlation(const struct tbp_line *l, size_t i) {
+    if (l->ev.has[i] & TBP_HAS_LAUNCH)
+        return true;
     if (!(l->ev.has[i] & TBP_HAS_CORRELATION))
         return false;
     int64_t id = -1;

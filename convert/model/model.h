@@ -51,8 +51,10 @@ enum tbp_has {
     TBP_HAS_IS_FUNC = 1u << 19,     /* is_func */
     TBP_HAS_GRAPH_TYPE = 1u << 20,  /* graph_type */
     TBP_HAS_DEVICE_ID = 1u << 21,   /* device_id */
-    TBP_HAS_RUN = 1u << 22,   /* run_id, queue_id, request_id, queue_addr: links of TPU systems */
-    TBP_HAS_STATS = 1u << 30, /* any stat at all */
+    TBP_HAS_RUN = 1u << 22, /* run_id, queue_id, request_id, queue_addr: links of TPU systems */
+    TBP_HAS_LAUNCH =
+        1u << 23, /* correlation_id once, its I value >= 0; if not set, that may still be */
+    TBP_HAS_STATS = 1u << 30,       /* any stat at all */
     TBP_HAS_OCCURRENCES = 1u << 31, /* num_occurrences instead of an offset: aggregated event */
 };
 

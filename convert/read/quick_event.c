@@ -5,6 +5,18 @@
  */
 #include "convert/read/quick_event.h"
 
+/* The few stats whose value matters here. */
+static inline void take_value(uint32_t bit, const struct tbp_stat_parts *s,
+                              struct tbp_event_values *v) {
+    int64_t value = tbp_stat_parts_is_int(s) ? (int64_t)tbp_stat_parts_number(s) : 0;
+    if (bit == TBP_HAS_GROUP)
+        v->group = v->has & TBP_HAS_GROUP ? v->group : value;
+    else if (v->has & TBP_HAS_CORRELATION)
+        v->has &= ~(uint32_t)TBP_HAS_LAUNCH;
+    else
+        v->has |= value >= 0 ? TBP_HAS_LAUNCH : 0;
+}
+
 static inline bool take_stat(const struct tbp_plane *p, const struct tbp_stat_parts *s,
                              struct tbp_event_values *v) {
     if (s->key == TBP_KEY(TBP_XSTAT_REF, VARINT) && !tbp_small_stat_id(p, tbp_stat_parts_number(s)))
@@ -13,8 +25,8 @@ static inline bool take_stat(const struct tbp_plane *p, const struct tbp_stat_pa
         tbp_utf8_valid_prefix(tbp_stat_parts_text(s)) < tbp_stat_parts_text(s).n)
         return false;
     uint32_t bit = p->stat_metas[s->meta].has;
-    if (bit == TBP_HAS_GROUP && !(v->has & TBP_HAS_GROUP))
-        v->group = tbp_stat_parts_is_int(s) ? (int64_t)tbp_stat_parts_number(s) : 0;
+    if (bit == TBP_HAS_GROUP || bit == TBP_HAS_CORRELATION)
+        take_value(bit, s, v);
     v->has |= bit | TBP_HAS_STATS;
     return true;
 }

@@ -95,6 +95,24 @@ Test(read, quick_event_takes_groups_of_signed_numbers_only) {
     tear_down(&f);
 }
 
+Test(read, quick_event_tells_a_launch_by_its_one_correlation_id) {
+    const struct {
+        int64_t id;
+        int times;
+        bool is_launch;
+    } cases[] = {{0, 1, true}, {77, 1, true}, {-1, 1, false}, {77, 2, false}, {77, 3, false}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct fixture f;
+        set_up(&f);
+        for (int i = 0; i < cases[k].times; i++)
+            put_u64_stat(&f, LONG_ID, TBP_XSTAT_INT64, (uint64_t)cases[k].id);
+        cr_assert(is_quick(&f, f.out.n));
+        cr_assert(f.got.has & TBP_HAS_CORRELATION);
+        cr_assert_eq((f.got.has & TBP_HAS_LAUNCH) != 0, cases[k].is_launch, "case %zu", k);
+        tear_down(&f);
+    }
+}
+
 /* Wherever an event is cut, what is left is read quickly only if it ends between two fields. */
 Test(read, quick_event_never_reads_a_part_of_a_field) {
     struct fixture f;
