@@ -101,28 +101,35 @@ static inline void tbp_stat_parts_decode(const struct tbp_plane *p, const struct
     }
 }
 
+/* Whether the bytes begin with a stat whose length and id take one byte each, as nearly all do: two
+ * keys and two short numbers are told at one look. TBP_WIRE_SLACK bytes must be there to be read.
+ */
+enum { TBP_STAT_HEAD = 5 }; /* with the key of the value */
+static inline bool tbp_stat_has_head(const uint8_t *at) {
+    const uint32_t keys =
+        TBP_KEY(TBP_XSTAT_METADATA_ID, VARINT) << 16 | TBP_KEY(TBP_XEVENT_STATS, BYTES);
+    uint32_t head;
+    __builtin_memcpy(&head, at, sizeof head);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    head = __builtin_bswap32(head);
+#endif
+    return (head & 0x80ff80ff) == keys;
+}
+
 /* The stat that the fields w of an event begin with, which go on at its `end`. Without meta: they
- * begin with anything else. The usual one has a length and an id of one byte, so that two keys and
- * two short numbers are told at one look. By value, so that all of it stays in registers. */
+ * begin with anything else. By value, so that all of it stays in registers. */
 struct tbp_stat_parts tbp_stat_parts_first_slow(const struct tbp_plane *p, struct tbp_wire w);
 static inline struct tbp_stat_parts tbp_stat_parts_first(const struct tbp_plane *p,
                                                          struct tbp_wire w) {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    enum { HEAD = 5 };
-    const uint32_t keys =
-        TBP_KEY(TBP_XSTAT_METADATA_ID, VARINT) << 16 | TBP_KEY(TBP_XEVENT_STATS, BYTES);
-    uint64_t head;
-    __builtin_memcpy(&head, w.at, sizeof head);
-    if (w.end - w.at >= HEAD && (head & 0x80ff80ff) == keys) {
-        struct tbp_stat_parts s = {.meta = tbp_small_stat_id(p, head >> 24 & 0x7f),
-                                   .key = (uint8_t)(head >> 32),
-                                   .at = w.at + HEAD,
-                                   .end = w.at + 2 + (head >> 8 & 0x7f)};
+    if (w.end - w.at >= TBP_STAT_HEAD && tbp_stat_has_head(w.at)) {
+        struct tbp_stat_parts s = {.meta = tbp_small_stat_id(p, w.at[3]),
+                                   .key = w.at[4],
+                                   .at = w.at + TBP_STAT_HEAD,
+                                   .end = w.at + 2 + w.at[1]};
         if (s.end > w.end || !tbp_stat_value_fits(&s))
             s.meta = 0;
         return s;
     }
-#endif
     return tbp_stat_parts_first_slow(p, w);
 }
 

@@ -123,11 +123,24 @@ static bool is_other(const struct tbp_plane *p, struct tbp_wire w, enum tbp_stat
     return p->stat_metas[tbp_plane_stat_meta_index(p, (int64_t)id)].key != key;
 }
 
+/* Steps over stats of other keys as long as they are of the usual shape: a length and an id of one
+ * byte. */
+static void skip_others(struct tbp_stat_iter *it, enum tbp_stat_key key) {
+    while (it->has_slack && it->w.end - it->w.at > TBP_STAT_HEAD && tbp_stat_has_head(it->w.at)) {
+        const struct tbp_plane *p = it->plane;
+        size_t n = it->w.at[1];
+        uint32_t meta = tbp_small_stat_id(p, it->w.at[3]);
+        if (!meta || p->stat_metas[meta].key == key || n + 2 > (size_t)(it->w.end - it->w.at))
+            return;
+        it->w.at += n + 2;
+    }
+}
+
 static bool find(struct tbp_stat_iter it, enum tbp_stat_key key, struct tbp_stat *out) {
     struct tbp_wire w;
     if (!tbp_plane_has_stat(it.plane, key))
         return false;
-    while (tbp_stat_next_message(&it, &w))
+    for (skip_others(&it, key); tbp_stat_next_message(&it, &w); skip_others(&it, key))
         if (!is_other(it.plane, w, key) && tbp_stat_decode_next(&it, w, out) &&
             out->meta->key == key)
             return true;
