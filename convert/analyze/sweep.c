@@ -34,38 +34,43 @@ static void sort_small(uint64_t *a, size_t n) {
     }
 }
 
-static bool is_sorted(const uint64_t *a, size_t n) {
-    for (size_t i = 1; i < n; i++)
-        if (a[i - 1] > a[i])
-            return false;
-    return true;
+/* Which bits differ anywhere, and whether there is nothing to sort. */
+static uint64_t differing_bits(const uint64_t *a, size_t n, bool *is_sorted) {
+    uint64_t bits = 0, falls = 0;
+    for (size_t i = 1; i < n; i++) {
+        bits |= a[i - 1] ^ a[i];
+        falls |= a[i - 1] > a[i];
+    }
+    *is_sorted = !falls;
+    return bits;
+}
+
+/* One pass of the sort: by the byte that begins at `shift`. */
+static void sort_by_byte(const uint64_t *from, uint64_t *to, size_t n, unsigned shift) {
+    uint32_t at[256] = {0};
+    for (size_t i = 0; i < n; i++)
+        at[from[i] >> shift & 255]++;
+    for (uint32_t v = 0, sum = 0; v < 256; v++) {
+        uint32_t count = at[v];
+        at[v] = sum;
+        sum += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[at[from[i] >> shift & 255]++] = from[i];
 }
 
 /* Radix sort by bytes, lowest first; bytes that are the same everywhere are skipped. Ends in a. */
 static void sort_keys(uint64_t *a, size_t n, uint64_t *spare) {
+    bool is_sorted;
     if (n <= SMALL) {
         sort_small(a, n);
         return;
     }
-    if (is_sorted(a, n))
-        return;
-    uint32_t count[8][256];
-    memset(count, 0, sizeof count);
-    for (size_t i = 0; i < n; i++)
-        for (int d = 0; d < 8; d++)
-            count[d][a[i] >> (8 * d) & 255]++;
-    uint64_t *from = a, *to = spare;
-    for (int d = 0; d < 8; d++) {
-        if (count[d][from[0] >> (8 * d) & 255] == n)
+    uint64_t bits = differing_bits(a, n, &is_sorted), *from = a, *to = spare;
+    for (unsigned shift = 0; !is_sorted && shift < 64; shift += 8) {
+        if (!(bits >> shift & 255))
             continue;
-        uint32_t at = 0;
-        for (int v = 0; v < 256; v++) {
-            uint32_t c = count[d][v];
-            count[d][v] = at;
-            at += c;
-        }
-        for (size_t i = 0; i < n; i++)
-            to[count[d][from[i] >> (8 * d) & 255]++] = from[i];
+        sort_by_byte(from, to, n, shift);
         uint64_t *t = from;
         from = to;
         to = t;
