@@ -13,13 +13,6 @@
 
 #include <stdlib.h>
 
-static int by_time(const void *a, const void *b, void *ctx) {
-    const struct tbp_memory_rows *r = ctx;
-    int64_t x = tbp_memory_row_time_ps(r, &r->rows[*(const uint32_t *)a]);
-    int64_t y = tbp_memory_row_time_ps(r, &r->rows[*(const uint32_t *)b]);
-    return (x > y) - (x < y);
-}
-
 struct work { /* one allocator at work */
     struct tbp_memory_rows *all;
     const uint32_t *order; /* its rows by time */
@@ -32,6 +25,24 @@ struct work { /* one allocator at work */
 
 static struct tbp_memory_row *row_at(const struct work *w, size_t i) {
     return &w->all->rows[w->order[i]];
+}
+
+static void sort_by_time(struct work *w, uint32_t *order) {
+    static const uint64_t sign = UINT64_C(1) << 63; /* so that numbers are ordered as times are */
+    TBP_VEC(uint64_t) times = {0};
+    TBP_VEC(uint32_t) places = {0};
+    tbp_vec_reserve(&times, w->n);
+    tbp_vec_reserve(&places, w->n);
+    for (uint32_t i = 0; i < w->n; i++) {
+        times.at[i] = (uint64_t)tbp_memory_row_time_ps(w->all, row_at(w, i)) ^ sign;
+        places.at[i] = i;
+    }
+    tbp_sort_index_u64(places.at, w->n, times.at, NULL);
+    for (size_t i = 0; i < w->n; i++)
+        places.at[i] = order[places.at[i]];
+    memcpy(order, places.at, w->n * sizeof *order);
+    tbp_vec_release(&times);
+    tbp_vec_release(&places);
 }
 
 /* Rule 5: an event outside any step belongs to the step after the last known one. */
@@ -243,7 +254,7 @@ static void finish_allocator(struct tbp_memory_rows *all, size_t which,
     w.n = tbp_memory_rows_of(all, which, &order);
     w.order = order;
     w.unexplained_name = is_tf ? "preallocated/unknown" : "unused preallocated device memory";
-    tbp_sort(order, w.n, sizeof *order, by_time, all);
+    sort_by_time(&w, order);
     repair_steps(&w);
     find_owners(&w);
     if (is_tf)
