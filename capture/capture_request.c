@@ -88,9 +88,11 @@ struct reading {
     struct tbp_grpc_reply *refusal;
 };
 
+/* Clients that were ever seen send session_id and host_name always; without the former nobody could
+ * end the capture, nor tell its run from others. */
 static bool read_name(struct reading *r, const char **out, const char *text, const char *field) {
     *out = text;
-    if (!*text || tbp_capture_is_name(tbp_str_c(text)))
+    if (tbp_capture_is_name(tbp_str_c(text)))
         return true;
     tbp_grpc_reply_fail(r->refusal, TBP_GRPC_INVALID_ARGUMENT,
                         "%s must be one visible name of a file: " TBP_CAPTURE_NAME_RULE, field);
@@ -237,11 +239,9 @@ bool tbp_capture_request_read(struct tbp_capture_request *out, struct tbp_arena 
     const Tbp__Rpc__ProfileOptions *o = message->opts;
     if (!o)
         return true;
-    const char *hostname;
-    if (!read_name(&r, &hostname, o->override_hostname, "override_hostname"))
+    if (*o->override_hostname && !read_name(&r, &out->options.override_hostname,
+                                            o->override_hostname, "override_hostname"))
         return false;
-    if (*hostname)
-        out->options.override_hostname = hostname;
     read_levels(&r, o);
     return read_advanced(&r, o);
 }

@@ -26,7 +26,8 @@ struct tbp_capture_request {
     uint64_t duration_ms;
     int64_t start_realtime_ns; /* 0: now */
     tbprof_options options;
-    const char *repository_root, *session_id, *host_name; /* "" if not given */
+    const char *repository_root;        /* "" if not given */
+    const char *session_id, *host_name; /* names, always given */
     bool emit_xspace;
     const char *warning; /* for the reader of the profile; NULL: none */
 };

@@ -73,17 +73,6 @@ static int find_allowed(const struct tbp_save_target *t, struct tbp_str *rest) {
     return -1;
 }
 
-int tbp_capture_save_check(const struct tbp_save_target *t, struct tbp_error *err) {
-    struct tbp_str rest;
-    if (!tbp_capture_is_name(tbp_str_c(t->run)) || !tbp_capture_is_name(tbp_str_c(t->host)))
-        return refuse(err, "session_id and host_name must name files");
-    int fd = find_allowed(t, &rest);
-    if (fd < 0)
-        return refuse(err, "repository_root is not below a folder that the server was given");
-    close(fd);
-    return TBP_OK;
-}
-
 /* Opens (and makes) one folder in another, which is closed. */
 static int step_into(int fd, struct tbp_str part, bool makes) {
     char name[NAME_MAX + 1];
@@ -114,6 +103,43 @@ static int walk(int fd, struct tbp_str rest, bool makes) {
     return fd;
 }
 
+/* The run's folder, open; -1: errno says why not. *root: what holds it, or -1; the caller's, too. */
+static int open_run(const struct tbp_save_target *t, bool makes, int *root) {
+    struct tbp_str rest;
+    int fd = find_allowed(t, &rest);
+    *root = fd < 0 ? fd : walk(fd, rest, makes);
+    return *root < 0 ? -1 : step_into(fcntl(*root, F_DUPFD_CLOEXEC, 0), tbp_str_c(t->run), makes);
+}
+
+/* Links are not followed, and a file is no folder: a client may not ask for either. By errno. */
+static int refuse_way(const struct tbp_save_target *t, struct tbp_error *err) {
+    if (errno == ELOOP || errno == ENOTDIR)
+        return refuse(err, "a symbolic link or a file stands where a folder of the run would be");
+    return tbp_fail_errno(err, TBP_E_IO, "opening the run folder '%s' failed", t->run);
+}
+
+static void close_both(int run, int root) {
+    if (run >= 0)
+        close(run);
+    if (root >= 0)
+        close(root);
+}
+
+int tbp_capture_save_check(const struct tbp_save_target *t, struct tbp_error *err) {
+    struct tbp_str rest;
+    int root;
+    if (!tbp_capture_is_name(tbp_str_c(t->run)) || !tbp_capture_is_name(tbp_str_c(t->host)))
+        return refuse(err, "session_id and host_name must name files");
+    int fd = find_allowed(t, &rest);
+    if (fd < 0)
+        return refuse(err, "repository_root is not below a folder that the server was given");
+    close(fd);
+    int run = open_run(t, false, &root);
+    int status = run < 0 && errno != ENOENT ? refuse_way(t, err) : TBP_OK;
+    close_both(run, root);
+    return status;
+}
+
 bool tbp_capture_save_exists(const struct tbp_save_target *t) {
     static const struct tbp_str middle = {"plugins/profile", 15};
     struct tbp_str rest;
@@ -140,18 +166,14 @@ static void file_name(const struct tbp_save_target *t, char *to, size_t size) {
 
 bool tbp_capture_save_is_taken(const struct tbp_save_target *t) {
     char name[TBP_CAPTURE_NAME_MAX + 16];
-    struct tbp_str rest;
     struct stat st;
+    int root;
     if (tbp_capture_save_check(t, NULL) != TBP_OK)
         return false;
-    int fd = find_allowed(t, &rest);
-    fd = fd < 0 ? fd : walk(fd, rest, false);
-    fd = fd < 0 ? fd : step_into(fd, tbp_str_c(t->run), false);
-    if (fd < 0)
-        return false;
+    int run = open_run(t, false, &root);
     file_name(t, name, sizeof name);
-    bool is_taken = fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    close(fd);
+    bool is_taken = run >= 0 && fstatat(run, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    close_both(run, root);
     return is_taken;
 }
 
@@ -202,21 +224,14 @@ static int write_in(int folder, const char *name, const void *bytes, size_t n,
 int tbp_capture_save(const struct tbp_save_target *t, const void *bytes, size_t size_bytes,
                      struct tbp_error *err) {
     char name[TBP_CAPTURE_NAME_MAX + 16];
-    struct tbp_str rest;
-    int status = tbp_capture_save_check(t, err);
+    int root, status = tbp_capture_save_check(t, err);
     if (status)
         return status;
     file_name(t, name, sizeof name);
-    int fd = find_allowed(t, &rest);
-    fd = fd < 0 ? fd : walk(fd, rest, true);
-    int run = fd < 0 ? fd : step_into(fcntl(fd, F_DUPFD_CLOEXEC, 0), tbp_str_c(t->run), true);
-    status = run < 0 ? tbp_fail_errno(err, TBP_E_IO, "opening the run folder '%s' failed", t->run)
-                     : write_in(run, name, bytes, size_bytes, err);
-    if (status && fd >= 0)
-        unlinkat(fd, t->run, AT_REMOVEDIR); /* if it is empty: it would show as a run */
-    if (run >= 0)
-        close(run);
-    if (fd >= 0)
-        close(fd);
+    int run = open_run(t, true, &root);
+    status = run < 0 ? refuse_way(t, err) : write_in(run, name, bytes, size_bytes, err);
+    if (status && root >= 0)
+        unlinkat(root, t->run, AT_REMOVEDIR); /* if it is empty: it would show as a run */
+    close_both(run, root);
     return status;
 }

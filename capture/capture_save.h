@@ -14,7 +14,7 @@ struct tbp_save_target {
     const char *root, *run, *host; /* <root>/<run>/<host with '_' for ':'>.xplane.pb */
 };
 
-/* May this be written at all? TBP_E_USAGE says why not. */
+/* May this be written, as things are? TBP_E_USAGE says why not, TBP_E_IO what is in the way. */
 int tbp_capture_save_check(const struct tbp_save_target *target, struct tbp_error *err);
 /* Is there such a place already: does what holds plugins/profile exist, and is it allowed? */
 bool tbp_capture_save_exists(const struct tbp_save_target *target);

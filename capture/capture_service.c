@@ -123,7 +123,7 @@ static void profile(struct call *c) {
         drop_job(c, job);
         return;
     }
-    job->is_ended = *job->request.session_id && was_terminated(c->service, job->request.session_id);
+    job->is_ended = was_terminated(c->service, job->request.session_id);
     queue(c, job);
 }
 

@@ -43,6 +43,8 @@ struct tbp_grpc_conn {
     bool is_local;
     int64_t now_ns, begun_ns, idle_ns, second_ns;
     struct tbp_h2_traffic before; /* this second */
+    uint64_t open_frame;          /* 0: none */
+    int64_t frame_ns;             /* when it began */
     size_t buffered_bytes, sniffed;
     uint8_t sniff[PREFACE];
     const char *http1_text; /* what is left to send */
@@ -393,12 +395,21 @@ static int check_traffic(struct tbp_grpc_conn *c, struct tbp_error *err) {
                        : tbp_fail(err, TBP_E_LIMIT, "%" PRIu64 " frames came in a second", frames);
 }
 
+/* Headers are known as such once the head of their frame is there, which a peer may never send. */
+static void watch_frame(struct tbp_grpc_conn *c) {
+    uint64_t frame = tbp_h2_traffic(c->h2).open_frame;
+    if (frame != c->open_frame)
+        c->frame_ns = c->now_ns;
+    c->open_frame = frame;
+}
+
 static int input_h2(struct tbp_grpc_conn *c, const uint8_t *p, size_t n, struct tbp_error *err) {
     if (c->now_ns - c->second_ns >= SECOND_NS) {
         c->second_ns = c->now_ns;
         c->before = tbp_h2_traffic(c->h2);
     }
     int status = tbp_h2_input(c->h2, p, n, err);
+    watch_frame(c);
     return status ? status : check_traffic(c, err);
 }
 
@@ -494,12 +505,18 @@ static int64_t stream_due_ns(const struct stream *s) {
     return s->begun_ns + (s->has_body ? TBP_GRPC_REQUEST_S : TBP_GRPC_HEADERS_S) * SECOND_NS;
 }
 
+static int64_t frame_due_ns(const struct tbp_grpc_conn *c) {
+    return c->open_frame ? c->frame_ns + TBP_GRPC_FRAME_S * SECOND_NS : TBP_GRPC_FOREVER;
+}
+
 int64_t tbp_grpc_conn_due_ns(const struct tbp_grpc_conn *c) {
-    int64_t due = TBP_GRPC_FOREVER;
+    int64_t due = frame_due_ns(c);
     if (c->front != FRONT_H2)
         return c->begun_ns + TBP_GRPC_PREFACE_S * SECOND_NS;
-    if (tbp_grpc_conn_open_calls(c) == 0)
-        return c->idle_ns + TBP_GRPC_IDLE_S * SECOND_NS;
+    if (tbp_grpc_conn_open_calls(c) == 0) {
+        int64_t idle_due = c->idle_ns + TBP_GRPC_IDLE_S * SECOND_NS;
+        return idle_due < due ? idle_due : due;
+    }
     for (size_t i = 0; i < TBP_H2_MAX_STREAMS; i++) {
         const struct stream *s = &c->streams[i];
         int64_t at = s->id ? stream_due_ns(s) : TBP_GRPC_FOREVER;
@@ -512,8 +529,8 @@ int tbp_grpc_conn_tick(struct tbp_grpc_conn *c, int64_t now_ns, struct tbp_error
     c->now_ns = now_ns;
     if (now_ns < tbp_grpc_conn_due_ns(c))
         return TBP_OK;
-    if (c->front != FRONT_H2 || tbp_grpc_conn_open_calls(c) == 0)
-        return tbp_fail(err, TBP_E_LIMIT, "the connection was idle for too long");
+    if (c->front != FRONT_H2 || tbp_grpc_conn_open_calls(c) == 0 || now_ns >= frame_due_ns(c))
+        return tbp_fail(err, TBP_E_LIMIT, "the peer was silent for too long");
     for (size_t i = 0; i < TBP_H2_MAX_STREAMS; i++) {
         struct stream *s = &c->streams[i];
         if (!s->id || now_ns < stream_due_ns(s))

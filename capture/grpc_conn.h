@@ -19,6 +19,7 @@ enum {
     TBP_GRPC_MAX_RESETS_PER_S = 100,
     TBP_GRPC_MAX_FRAMES_PER_S = 1000, /* and one more for each KiB of requests and answers */
     TBP_GRPC_PREFACE_S = 10,          /* to say anything HTTP */
+    TBP_GRPC_FRAME_S = 10,            /* from the first byte of a frame to the last one */
     TBP_GRPC_HEADERS_S = 10,          /* from the first header to the first byte of the body */
     TBP_GRPC_REQUEST_S = 30,          /* to the last one */
     TBP_GRPC_STALL_S = 60,            /* of a peer that does not take its answer */

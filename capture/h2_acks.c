@@ -28,6 +28,12 @@ static bool is_superfluous(struct tbp_h2_acks *a) {
     return false;
 }
 
+uint64_t tbp_h2_acks_open_frame(const struct tbp_h2_acks *a) {
+    if (a->head_n)
+        return a->n_frames + 1;
+    return a->payload_left ? a->n_frames : 0;
+}
+
 size_t tbp_h2_acks_next(struct tbp_h2_acks *a, const uint8_t **p, size_t *n,
                         const uint8_t **piece) {
     if (a->preface_left && *n)

@@ -22,6 +22,9 @@ struct tbp_h2_acks {
     uint64_t n_frames;
 };
 
+/* The number of the frame that has begun and is not whole yet; 0: none. */
+uint64_t tbp_h2_acks_open_frame(const struct tbp_h2_acks *a);
+
 /* The next piece of [*p, *p + *n) to hand on, whose bytes are valid until the next call; moves *p
  * and *n on. Size 0 with *n 0: no more. */
 size_t tbp_h2_acks_next(struct tbp_h2_acks *a, const uint8_t **p, size_t *n, const uint8_t **piece);

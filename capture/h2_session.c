@@ -266,5 +266,6 @@ void tbp_h2_goaway(struct tbp_h2 *h) {
 }
 
 struct tbp_h2_traffic tbp_h2_traffic(const struct tbp_h2 *h) {
-    return (struct tbp_h2_traffic){h->resets, h->acks.n_frames, h->body_bytes};
+    return (struct tbp_h2_traffic){h->resets, h->acks.n_frames, tbp_h2_acks_open_frame(&h->acks),
+                                   h->body_bytes};
 }

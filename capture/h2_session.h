@@ -62,6 +62,7 @@ void tbp_h2_goaway(struct tbp_h2 *h); /* no further streams; then tbp_h2_is_done
 /* Of a server's connection so far. */
 struct tbp_h2_traffic {
     uint64_t resets, frames; /* of the peer: RST_STREAM, and of all kinds */
+    uint64_t open_frame;     /* number of the one that has begun and is not whole; 0: none */
     uint64_t body_bytes;     /* both ways */
 };
 struct tbp_h2_traffic tbp_h2_traffic(const struct tbp_h2 *h);

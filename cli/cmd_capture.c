@@ -272,7 +272,7 @@ static int run_capture(struct tbp_cli *cli, const void *values, char **args, siz
 
 const struct tbp_command tbp_command_capture = {
     .name = "capture",
-    .args = "",
+    .args = "--service_addr HOST:PORT,...",
     .help = "ask running programs for a profile",
     .about = "Asks profiler servers for a profile of the next moments and saves it as a run of "
              "LOGDIR. A server runs in a program that called tbprof's start_server, "

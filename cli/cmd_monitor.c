@@ -53,8 +53,9 @@ static int run_monitor(struct tbp_cli *cli, const void *values, char **args, siz
     struct tbp_monitor_answer answer;
     const char *token = NULL;
     (void)args, (void)n_args;
-    int status = tbp_target_parse(&target, cli->arena,
-                                  tbp_str_c(v->service_addr ? v->service_addr : ""), err);
+    if (!v->service_addr)
+        return tbp_fail(err, TBP_E_USAGE, "say whom to ask: --service_addr HOST:PORT");
+    int status = tbp_target_parse(&target, cli->arena, tbp_str_c(v->service_addr), err);
     if (!status)
         status = tbp_token_read(cli, v->token_file, &token, err);
     if (!status)
@@ -76,7 +77,7 @@ static int run_monitor(struct tbp_cli *cli, const void *values, char **args, siz
 
 const struct tbp_command tbp_command_monitor = {
     .name = "monitor",
-    .args = "",
+    .args = "--service_addr HOST:PORT",
     .help = "ask a running program how busy it is",
     .about = "Asks a profiler server for the figures of its program: processor and memory, and of "
              "the steps that end while it looks. TensorFlow's server does not answer this on "

@@ -41,7 +41,7 @@ static enum offer offer_of_option(const struct tbp_opt *o) {
 
 /* Of the first argument; further ones are files. */
 static enum offer offer_of_argument(const struct tbp_command *c) {
-    if (!*c->args)
+    if (c->max_args == 0)
         return OFFER_NOTHING;
     if (strchr(c->args, '|'))
         return OFFER_WORDS;

@@ -160,6 +160,12 @@ static bool has_process(const struct tbp_spool_header *h, int fd) {
     return !has_locks && h->pid > 0 && (kill(h->pid, 0) == 0 || errno == EPERM);
 }
 
+/* Of an open file; anybody may put one into /tmp. */
+static bool is_ours(int fd) {
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid();
+}
+
 static bool is_capture(const struct tbp_spool_header *h, int64_t since_realtime_ns) {
     return h->magic == TBP_SPOOL_MAGIC && h->state == TBP_SPOOL_RECORDING && !h->logdir[0] &&
            h->start_realtime_ns >= since_realtime_ns;
@@ -172,10 +178,10 @@ void tbp_recover_find_captures(struct tbp_spool_paths *paths, struct tbp_arena *
     tbp_recover_find_default(&all, arena);
     for (size_t i = 0; i < all.list.n; i++) {
         struct tbp_spool_header h;
-        int fd = open(all.list.at[i], O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        int fd = open(all.list.at[i], O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         if (fd < 0)
             continue;
-        bool is_one = pread(fd, &h, sizeof h, 0) == sizeof h && is_capture(&h, since_realtime_ns);
+        bool is_one = is_ours(fd) && pread(fd, &h, sizeof h, 0) == sizeof h && is_capture(&h, since_realtime_ns);
         if (is_one && (is_locked(fd) || has_process(&h, fd)))
             ++*n_alive;
         else if (is_one)
@@ -256,7 +262,7 @@ static bool is_blank(const struct recovery *r) {
 /* Opened or not. */
 static bool is_foreign(const struct recovery *r) {
     struct stat st;
-    return (r->fd >= 0 ? fstat(r->fd, &st) : lstat(r->path, &st)) == 0 && st.st_uid != geteuid();
+    return r->fd >= 0 ? !is_ours(r->fd) : lstat(r->path, &st) == 0 && st.st_uid != geteuid();
 }
 
 static int recover_opened(struct recovery *r, struct tbp_error *err) {

@@ -22,8 +22,8 @@ int tbp_recover_find(struct tbp_spool_paths *paths, struct tbp_arena *arena, con
 /* The same of the places where spools are if nobody says otherwise. Never fails. */
 void tbp_recover_find_default(struct tbp_spool_paths *paths, struct tbp_arena *arena);
 
-/* Of these, those of captures on demand (which name no log directory) that began since then.
- * *n_alive: how many more there are whose processes live. */
+/* Of these, our own user's of captures on demand (which name no log directory) that began since
+ * then. *n_alive: how many more there are whose processes live. */
 void tbp_recover_find_captures(struct tbp_spool_paths *paths, struct tbp_arena *arena,
                                int64_t since_realtime_ns, size_t *n_alive);
 

@@ -9,6 +9,7 @@ import re
 import resource
 import shutil
 import socket
+import struct
 import subprocess
 import tempfile
 import threading
@@ -216,8 +217,8 @@ class Moods(Case):
         host = self.ask(self.by_hand(answered(b""), write), "--session_id", "r")["hosts"][0]
         self.assertEqual((host["text"], host["events"], host["warnings"]), ("saved by the server", 1, ["lost"]))
 
-    def test_a_server_that_goes_away_at_every_attempt(self):
-        """It cannot be told from a program that ends and is started again."""
+    def goes_away(self):
+        """The address of a server that closes the connection at each of three calls."""
         listener = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(listener.close)
 
@@ -229,12 +230,30 @@ class Moods(Case):
 
         thread = threading.Thread(target=serve)
         thread.start()
-        r = self.capture(f"127.0.0.1:{listener.getsockname()[1]}", "--json", code=1)
-        thread.join()
+        self.addCleanup(thread.join)
+        return f"127.0.0.1:{listener.getsockname()[1]}"
+
+    def test_a_server_that_goes_away_at_every_attempt(self):
+        """It cannot be told from a program that ends and is started again."""
+        r = self.capture(self.goes_away(), "--json", code=1)
         host = json.loads(r.stdout)["hosts"][0]
         self.assertEqual((host["result"], host["attempts"]), ("ended", 3))
         self.assertIn("closed its server", host["text"])
         self.assertIn("'tbprof recover --logdir", r.stderr)
+
+    @unittest.skipIf(os.geteuid(), "only root can give files to others")
+    def test_spools_of_other_users_are_not_named(self):
+        folder = os.path.join(self.tmp, "tbprof-spools")
+        os.mkdir(folder)
+        for name, user in (("ours", 0), ("theirs", 65534)):
+            path = os.path.join(folder, name + ".tbs")
+            recording, started_ns = 1, 2**62  # schemas/spool_format.h
+            with open(path, "wb") as f:
+                f.write(struct.pack("<8s4I2I2qq", b"TBPSPOOL", 1, 8192, recording, 1, 0, 0, 0, started_ns, 0).ljust(8192, b"\0"))
+            os.chown(path, user, user)
+        r = self.capture(self.goes_away(), "--json", code=1, env={"TBPROF_SPOOL_DIR": self.tmp})
+        self.assertIn(os.path.join(folder, "ours.tbs"), r.stderr)
+        self.assertNotIn("theirs.tbs", r.stderr)
 
     def test_waits_for_one_that_is_busy(self):
         a = self.serve()
@@ -300,6 +319,13 @@ class Moods(Case):
             r = self.capture(bad, code=2)
             self.assertIn("address", r.stderr)
         self.assertIn("write [::1]:6009", self.capture("::1:6009", code=2).stderr)
+
+    def test_a_server_given_as_an_argument(self):
+        for command in ("capture", "monitor"):
+            for arguments in (["localhost:6009"], []):
+                r = subprocess.run([TBPROF, command, *arguments], capture_output=True, text=True)
+                self.assertEqual(r.returncode, 2)
+                self.assertIn("--service_addr HOST:PORT", r.stderr)
 
     def test_runs_of_one_second_do_not_meet(self):
         a = self.serve()

@@ -115,6 +115,9 @@ class Protocol(Case):
         self.assertEqual(self.status(s, b"Profile", b"\x0a\xff\xff\xff\xff"), INVALID)
         self.assertEqual(self.status(s, b"Profile", profile_request(duration_ms=0)), INVALID)
         self.assertEqual(self.status(s, b"Profile", profile_request(duration_ms=600001)), INVALID)
+        for unnamed in (dict(run=b""), dict(host=b"")):  # in every mode, as official clients send both always
+            self.assertEqual(self.status(s, b"Profile", profile_request(**unnamed)), INVALID)
+            self.assertEqual(self.status(s, b"StartContinuousProfiling", profile_request(**unnamed)), INVALID)
         far = (int(time.time()) + 100000) * 10**9
         self.assertEqual(self.status(s, b"Profile", profile_request(start_ns=far)), INVALID)
 
@@ -395,9 +398,10 @@ class Places(Case):
         for bad in (b"/etc", self.tmp.encode(), logs.encode() + b"/../x", logs.encode() + b"x", b"logs", b"",
                     logs.encode() + b"/a/" * 3000):
             self.assertEqual(self.save(s, root=bad), DENIED, bad[:80])
-        self.assertEqual(self.save(s, root=root, run=b""), DENIED)
-        self.assertEqual(self.save(s, root=root, host=b""), DENIED)
-        self.assertEqual(self.save(s, root=logs.encode() + b"/link/plugins/profile"), 13)
+        self.assertEqual(self.save(s, root=root, run=b""), INVALID)
+        self.assertEqual(self.save(s, root=root, host=b""), INVALID)
+        self.assertEqual(self.save(s, root=logs.encode() + b"/link/plugins/profile"), DENIED)
+        self.assertEqual(self.save(s, root=logs.encode(), run=b"link"), DENIED)
         self.assertEqual(self.files(), kept)
 
     def test_auto_writes_only_if_the_logdir_is_here(self):

@@ -51,7 +51,7 @@ static void read_request(struct tbp_str message, struct tbp_grpc_reply *refusal)
     if (m && !tbp_capture_has_zero(message) &&
         tbp_capture_request_read(&request, &arena, m, &policy, &ops, true, refusal) &&
         (request.duration_ms == 0 || request.options.python_tracer_level != 0 ||
-         (*request.session_id && !tbp_capture_is_name(tbp_str_c(request.session_id)))))
+         !tbp_capture_is_name(tbp_str_c(request.session_id))))
         abort();
     tbp_arena_release(&arena);
 }

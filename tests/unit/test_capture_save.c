@@ -126,15 +126,15 @@ Test(capture_save, refuses_names_that_are_paths) {
 
 Test(capture_save, does_not_follow_links_out) {
     cr_assert_eq(symlink(outside, join(root, "plugins")), 0);
-    cr_assert_eq(save(join(root, "plugins/profile"), "run", "host"), TBP_E_IO);
-    cr_assert_eq(save(join(root, "plugins"), "run", "host"), TBP_E_IO);
+    cr_assert_eq(save(join(root, "plugins/profile"), "run", "host"), TBP_E_USAGE);
+    cr_assert_eq(save(join(root, "plugins"), "run", "host"), TBP_E_USAGE);
     cr_assert(is_empty(outside));
 }
 
 Test(capture_save, a_link_as_the_run_or_the_file_is_not_followed) {
     struct stat st;
     cr_assert_eq(symlink(outside, join(root, "run")), 0);
-    cr_assert_eq(save(root, "run", "host"), TBP_E_IO);
+    cr_assert_eq(save(root, "run", "host"), TBP_E_USAGE);
     cr_assert(is_empty(outside));
     cr_assert_eq(mkdir(join(root, "other"), 0700), 0);
     cr_assert_eq(symlink(join(outside, "target"), join(root, "other/host.xplane.pb")), 0);
@@ -142,6 +142,17 @@ Test(capture_save, a_link_as_the_run_or_the_file_is_not_followed) {
     cr_assert_eq(lstat(join(root, "other/host.xplane.pb"), &st), 0);
     cr_assert(S_ISLNK(st.st_mode), "it stays, and leads to nothing new");
     cr_assert(is_empty(outside));
+}
+
+Test(capture_save, a_link_or_file_in_the_way_is_told_before_anything_is_recorded) {
+    struct tbp_save_target t = {root, join(root, "plugins/profile"), "run", "host"};
+    cr_assert_eq(tbp_capture_save_check(&t, NULL), TBP_OK, "what is not there can be made");
+    cr_assert_eq(symlink(outside, join(root, "plugins")), 0);
+    cr_assert_eq(tbp_capture_save_check(&t, NULL), TBP_E_USAGE);
+    t.root = root;
+    fclose(fopen(join(root, "run"), "w"));
+    cr_assert_eq(tbp_capture_save_check(&t, NULL), TBP_E_USAGE);
+    cr_assert_not(tbp_capture_save_exists(&t));
 }
 
 Test(capture_save, an_allowed_folder_may_be_a_link_itself) {

@@ -453,3 +453,31 @@ Test(grpc_conn, frames_that_take_their_time_are_welcome) {
     cr_assert_eq(n, 100000);
     cr_assert_eq(code, -1);
 }
+
+/* ---- slow peers, byte by byte ---- */
+
+Test(grpc_conn, a_frame_that_is_not_whole_in_ten_seconds_ends_the_connection) {
+    static const uint8_t headers[HEAD + 1] = {[2] = 20, [3] = 1, [4] = 4, [8] = 1};
+    int64_t begun = now;
+    greet();
+    for (size_t i = 0; i < sizeof headers; i++) { /* a second for each: the last one is payload */
+        cr_assert_eq(give(headers + i, 1), TBP_OK);
+        cr_assert_eq(tbp_grpc_conn_due_ns(conn), begun + 10 * (int64_t)SECOND, "byte %zu", i);
+        cr_assert_eq(tbp_grpc_conn_tick(conn, now, NULL), TBP_OK);
+        now += SECOND;
+    }
+    cr_assert_eq(now, begun + 10 * (int64_t)SECOND);
+    cr_assert_neq(tbp_grpc_conn_tick(conn, now, NULL), TBP_OK);
+}
+
+Test(grpc_conn, each_frame_has_its_own_ten_seconds) {
+    static const uint8_t ping[HEAD + 8] = {[2] = 8, [3] = PING_TYPE};
+    greet();
+    for (int i = 0; i < 5; i++) {
+        cr_assert_eq(give(ping, 4), TBP_OK);
+        now += 9 * (int64_t)SECOND;
+        cr_assert_eq(tbp_grpc_conn_tick(conn, now, NULL), TBP_OK);
+        cr_assert_eq(give(ping + 4, sizeof ping - 4), TBP_OK);
+    }
+    cr_assert_eq(tbp_grpc_conn_due_ns(conn), now - 45 * (int64_t)SECOND + 300 * (int64_t)SECOND);
+}
