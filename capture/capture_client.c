@@ -38,8 +38,8 @@ struct trace {
 };
 
 const char *tbp_capture_result_name(enum tbp_capture_result result) {
-    static const char *const names[] = {"saved",   "unreachable", "idle",
-                                        "refused", "elsewhere",   "ended"};
+    static const char *const names[] = {"saved",     "unreachable", "idle", "refused",
+                                        "elsewhere", "ended",       "same"};
     return names[result];
 }
 
@@ -219,6 +219,11 @@ static void judge_elsewhere(struct trace *t, struct tbp_capture_host *host) {
 static void judge_failure(struct trace *t, struct tbp_capture_host *host,
                           const struct tbp_grpc_client_call *call) {
     bool is_away = !call->was_reached;
+    if (call->same_as) {
+        set(host, TBP_CAPTURE_SAME,
+            tbp_arena_printf(t->arena, "not asked: it is the server of '%s'", call->same_as->text));
+        return;
+    }
     host->was_lost = host->was_lost || call->was_lost;
     if (host->was_lost && (call->was_lost || is_away)) {
         set(host, TBP_CAPTURE_ENDED,

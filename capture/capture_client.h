@@ -18,6 +18,7 @@ enum tbp_capture_result {
     TBP_CAPTURE_REFUSED,     /* answers with an error, or its profiler reports one */
     TBP_CAPTURE_ELSEWHERE,   /* says that it wrote a file, which is not to be seen here */
     TBP_CAPTURE_ENDED,       /* went away while it was captured */
+    TBP_CAPTURE_SAME,        /* not asked: the server of another target */
 };
 const char *tbp_capture_result_name(enum tbp_capture_result result); /* "saved", "unreachable" … */
 

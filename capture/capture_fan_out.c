@@ -197,10 +197,15 @@ bool tbp_fan_out_take(struct tbp_fan_out **slot, uint64_t *call_id, struct tbp_g
     return true;
 }
 
+void tbp_fan_out_cancel(struct tbp_fan_out *f) {
+    if (f)
+        atomic_store(&f->cancel, true);
+}
+
 void tbp_fan_out_free(struct tbp_fan_out *f) {
     if (!f)
         return;
-    atomic_store(&f->cancel, true);
+    tbp_fan_out_cancel(f);
     pthread_join(f->thread, NULL);
     tbp_grpc_reply_release(&f->reply);
     struct tbp_arena arena = f->arena;

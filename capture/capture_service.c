@@ -25,6 +25,7 @@ struct tbp_capture_service {
     struct tbp_fan_out *fan_out;
     struct early early[MAX_EARLY];
     size_t next_early;
+    bool is_ending;
 };
 
 /* A call being read: refused, answered at once, or given away (is_later). */
@@ -229,7 +230,9 @@ void tbp_capture_service_call(void *ctx, struct tbp_grpc_conn *conn,
     size_t i = 0, n = sizeof methods / sizeof *methods;
     while (i < n && !tbp_str_is(grpc->path, methods[i].path))
         i++;
-    if (i < n)
+    if (c.service->is_ending)
+        tbp_grpc_reply_fail(&reply, TBP_GRPC_UNAVAILABLE, "the program stops this server");
+    else if (i < n)
         methods[i].run(&c);
     else
         tbp_grpc_reply_fail(&reply, TBP_GRPC_UNIMPLEMENTED, "this server has no such method");
@@ -255,6 +258,13 @@ void tbp_capture_service_woken(void *ctx) {
     }
     if (tbp_fan_out_take(&s->fan_out, &call_id, &reply))
         s->config.reply(s->config.ctx, call_id, &reply);
+}
+
+void tbp_capture_service_end(void *ctx) {
+    struct tbp_capture_service *s = ctx;
+    s->is_ending = true;
+    tbp_capture_worker_end(s->worker);
+    tbp_fan_out_cancel(s->fan_out);
 }
 
 int tbp_capture_service_new(struct tbp_capture_service **out,

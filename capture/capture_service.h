@@ -38,5 +38,7 @@ void tbp_capture_service_call(void *ctx, struct tbp_grpc_conn *conn,
 void tbp_capture_service_dropped(void *ctx, uint64_t call_id);
 /* Answers what is done by now. */
 void tbp_capture_service_woken(void *ctx);
+/* The server stops: captures that run are answered soon, with what they have, others refused. */
+void tbp_capture_service_end(void *ctx);
 
 #endif

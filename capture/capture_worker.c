@@ -51,7 +51,14 @@ static void wait_until(struct tbp_capture_worker *w, const struct tbp_capture_jo
 
 static bool is_unwanted(struct tbp_capture_worker *w, const struct tbp_capture_job *job) {
     pthread_mutex_lock(&w->lock);
-    bool is = w->stops || job->is_cancelled;
+    bool is = job->is_cancelled;
+    pthread_mutex_unlock(&w->lock);
+    return is;
+}
+
+static bool is_stopping(struct tbp_capture_worker *w) {
+    pthread_mutex_lock(&w->lock);
+    bool is = w->stops;
     pthread_mutex_unlock(&w->lock);
     return is;
 }
@@ -132,6 +139,18 @@ bool tbp_capture_late_text(char *to, size_t size, int64_t begin_ns, int64_t rest
     return true;
 }
 
+/* The server stops: what was recorded by now is delivered, and says so. */
+static void tell_early(struct tbp_capture_worker *w, const struct tbp_capture_job *job) {
+    char text[160];
+    if (!is_stopping(w) || job->recorded_ms >= job->request.duration_ms)
+        return;
+    snprintf(text, sizeof text,
+             "recording ended after %.3f s instead of %.3f s: the program ended, or stopped its "
+             "server",
+             (double)job->recorded_ms / 1e3, (double)job->request.duration_ms / 1e3);
+    w->ops->warn(text);
+}
+
 /* Starts when it is time, waits, stops recording. False: there is nothing to collect. */
 static bool record(struct tbp_capture_worker *w, struct tbp_capture_job *job) {
     int64_t begin_ns = tbp_monotonic_ns();
@@ -139,7 +158,9 @@ static bool record(struct tbp_capture_worker *w, struct tbp_capture_job *job) {
     if (job->request.start_realtime_ns && ahead_ns > 0)
         begin_ns += ahead_ns;
     wait_until(w, job, begin_ns > w->rested_ns ? begin_ns : w->rested_ns);
-    if (is_unwanted(w, job) || !start_session(w, job))
+    if (is_stopping(w))
+        fail(job, TBP_GRPC_UNAVAILABLE, "the server was stopped before recording began");
+    if (job->status || is_unwanted(w, job) || !start_session(w, job))
         return false;
     int64_t started_ns = tbp_monotonic_ns();
     char late[160];
@@ -151,6 +172,7 @@ static bool record(struct tbp_capture_worker *w, struct tbp_capture_job *job) {
     if (w->ops->generation() == w->generation)
         w->ops->pause();
     job->recorded_ms = (uint64_t)(tbp_monotonic_ns() - started_ns) / 1000000;
+    tell_early(w, job);
     return true;
 }
 
@@ -265,8 +287,6 @@ static struct tbp_capture_job *wait_for_job(struct tbp_capture_worker *w) {
     pthread_mutex_lock(&w->lock);
     while (!(job = next_in(w, TBP_CAPTURE_QUEUED)) && !w->stops)
         pthread_cond_wait(&w->wake, &w->lock);
-    if (w->stops)
-        job = NULL;
     if (job)
         job->state = TBP_CAPTURE_RUNNING;
     pthread_mutex_unlock(&w->lock);
@@ -314,16 +334,19 @@ int tbp_capture_worker_new(struct tbp_capture_worker **out, const struct tbp_ses
     return status;
 }
 
+void tbp_capture_worker_end(struct tbp_capture_worker *w) {
+    pthread_mutex_lock(&w->lock);
+    w->stops = true;
+    pthread_cond_broadcast(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+}
+
 void tbp_capture_worker_free(struct tbp_capture_worker *w) {
     if (!w)
         return;
-    if (w->is_running) {
-        pthread_mutex_lock(&w->lock);
-        w->stops = true;
-        pthread_cond_broadcast(&w->wake);
-        pthread_mutex_unlock(&w->lock);
+    tbp_capture_worker_end(w);
+    if (w->is_running)
         pthread_join(w->thread, NULL);
-    }
     for (size_t i = 0; i < TBP_CAPTURE_MAX_JOBS; i++)
         tbp_capture_job_release(w, &w->jobs[i]);
     pthread_cond_destroy(&w->wake);

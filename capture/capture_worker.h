@@ -59,7 +59,10 @@ struct tbp_capture_worker;
 /* done: called by the worker's thread when a job is done. */
 int tbp_capture_worker_new(struct tbp_capture_worker **out, const struct tbp_session_ops *ops,
                            void (*done)(void *ctx), void *ctx, struct tbp_error *err);
-/* Ends the running job, joins, stops a continuous session. */
+/* Jobs that record end now, with what they have, and no other one begins to record. The thread ends
+ * when all are done; none may be queued any more. */
+void tbp_capture_worker_end(struct tbp_capture_worker *w);
+/* Ends and joins, stops a continuous session. */
 void tbp_capture_worker_free(struct tbp_capture_worker *w);
 
 /* A free job with an empty arena, or NULL if all are in use. */

@@ -23,9 +23,12 @@ enum phase { PHASE_WAITING, PHASE_CONNECTING, PHASE_TALKING, PHASE_OVER };
 
 struct talk {
     struct tbp_grpc_client_call *call;
+    const struct talk *all; /* of this run */
+    size_t n_all;
     enum phase phase;
     int64_t due_ns; /* WAITING: when to begin; CONNECTING: when to give this address up */
     struct tbp_connect connect;
+    struct sockaddr_storage peer; /* of the last connection */
     struct tbp_h2 *h2;
     int32_t stream;
     size_t request_sent;
@@ -259,6 +262,22 @@ static void talk_on(struct talk *t, uint8_t *buffer, short events) {
     }
 }
 
+/* Who else has reached the server that this one has reached; NULL: nobody. */
+static const struct tbp_target *find_same(struct talk *t) {
+    socklen_t size = sizeof t->peer;
+    t->peer = (struct sockaddr_storage){0};
+    if (getpeername(t->connect.fd, (struct sockaddr *)&t->peer, &size) != 0 ||
+        t->peer.ss_family == AF_UNIX || !tbp_peer_is_loopback((struct sockaddr *)&t->peer))
+        return NULL;
+    for (size_t i = 0; i < t->n_all; i++) {
+        const struct talk *other = &t->all[i];
+        if (other != t && !other->call->same_as &&
+            memcmp(&other->peer, &t->peer, sizeof t->peer) == 0)
+            return other->call->target;
+    }
+    return NULL;
+}
+
 static void connect_on(struct talk *t, int64_t now) {
     struct tbp_error err = {0};
     enum tbp_connect_state state =
@@ -267,6 +286,12 @@ static void connect_on(struct talk *t, int64_t now) {
         return;
     if (state == TBP_CONNECT_FAILED) {
         fail(t, TBP_GRPC_UNAVAILABLE, t->connect.text);
+        end_attempt(t);
+        return;
+    }
+    t->call->same_as = find_same(t);
+    if (t->call->same_as) {
+        fail(t, TBP_GRPC_CANCELLED, NULL);
         end_attempt(t);
         return;
     }
@@ -374,7 +399,8 @@ int tbp_grpc_client_run(const struct tbp_grpc_client *client, struct tbp_error *
     bool *told = TBP_NEW_N(&arena, bool, client->n);
     uint8_t *buffer = tbp_arena_alloc(&arena, 1, READ_BYTES);
     for (size_t i = 0; i < client->n; i++)
-        talks[i] = (struct talk){.call = &client->calls[i], .connect = {.fd = -1}};
+        talks[i] = (struct talk){
+            .call = &client->calls[i], .all = talks, .n_all = client->n, .connect = {.fd = -1}};
     do {
         int ready = poll(fds, client->n, fill(talks, fds, client->n, client->cancel != NULL));
         int64_t now = tbp_monotonic_ns();

@@ -2,7 +2,9 @@
  *
  * Unary gRPC calls to several servers at a time, on the calling thread with one poll loop. Every
  * address of a name is tried (a server may listen on 127.0.0.1 while "localhost" is ::1 first);
- * proxies are never used. An answer is stored in memory, up to 2 GiB.
+ * proxies are never used. A server of this machine that two calls reach by different names is asked
+ * by one of them; elsewhere one address may serve many by their names. An answer is stored in
+ * memory, up to 2 GiB.
  *
  * Ownership: calls and their texts are the caller's; what is received is released by
  * tbp_grpc_client_release. Thread-safety: none needed, no state.
@@ -29,6 +31,7 @@ struct tbp_grpc_client_call {
     char text[TBP_CLIENT_TEXT];
     bool was_reached; /* somebody who speaks HTTP/2 was there */
     bool was_lost;    /* and went away before the answer */
+    const struct tbp_target *same_as; /* not asked, since this other one is the same server; NULL */
     struct {
         uint8_t *at;
         size_t n, cap;

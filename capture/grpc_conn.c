@@ -489,6 +489,16 @@ size_t tbp_grpc_conn_open_calls(const struct tbp_grpc_conn *c) {
     return n;
 }
 
+struct tbp_grpc_owed tbp_grpc_conn_owed(const struct tbp_grpc_conn *c) {
+    struct tbp_grpc_owed owed = {0};
+    for (size_t i = 0; i < TBP_H2_MAX_STREAMS; i++) {
+        const struct stream *s = &c->streams[i];
+        owed.waiting += s->id && s->is_whole && !s->is_answered;
+        owed.taking += s->id && s->is_answered;
+    }
+    return owed;
+}
+
 /* ---- times ---- */
 
 /* When the peer must have gone on with this stream. */

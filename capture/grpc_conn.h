@@ -74,6 +74,12 @@ bool tbp_grpc_conn_wants_output(const struct tbp_grpc_conn *c);
 bool tbp_grpc_conn_is_done(const struct tbp_grpc_conn *c);
 size_t tbp_grpc_conn_open_calls(const struct tbp_grpc_conn *c);
 
+/* Calls whose requests are whole: those that wait for their answer, and those that take it. */
+struct tbp_grpc_owed {
+    size_t waiting, taking;
+};
+struct tbp_grpc_owed tbp_grpc_conn_owed(const struct tbp_grpc_conn *c);
+
 /* When tbp_grpc_conn_tick wants to be called next; the latter fails when the connection is to be
  * closed for what its peer did not do. */
 int64_t tbp_grpc_conn_due_ns(const struct tbp_grpc_conn *c);

@@ -20,7 +20,7 @@
 
 enum { READ_BYTES = 64 * 1024, MAX_TURN_BYTES = 1 << 20, MAX_FDS = 1 + TBP_SERVER_MAX_SOCKETS };
 enum { MAX_ACCEPTS_PER_S = 100 }; /* more wait in the system's queue */
-static const int64_t SECOND_NS = 1000000000, CLOSING_NS = 1000000000;
+static const int64_t SECOND_NS = 1000000000, CLOSING_NS = 1000000000, PARTING_NS = 5000000000;
 
 struct slot {
     int fd; /* -1: free */
@@ -40,6 +40,7 @@ struct tbp_grpc_server {
     pthread_t thread;
     bool is_running;
     atomic_bool stop;
+    int64_t end_ns; /* when it stops at the latest */
     uint32_t last_serial;
     int64_t second_ns; /* in which so many were accepted */
     unsigned n_accepted;
@@ -194,7 +195,7 @@ static int64_t slot_due_ns(const struct slot *slot) {
 
 /* Milliseconds until a connection wants its tick, or a new one may come; -1: never. */
 static int timeout_ms(const struct tbp_grpc_server *s) {
-    int64_t due = may_accept(s) ? TBP_GRPC_FOREVER : s->second_ns + SECOND_NS;
+    int64_t due = may_accept(s) ? s->end_ns : s->second_ns + SECOND_NS;
     for (size_t i = 0; i < TBP_GRPC_MAX_CONNS; i++) {
         int64_t at = slot_due_ns(&s->slots[i]);
         due = at < due ? at : due;
@@ -218,7 +219,7 @@ static void one_round(struct tbp_grpc_server *s) {
     struct slot *of[MAX_FDS + TBP_GRPC_MAX_CONNS] = {0};
     size_t n = fill_fds(s, fds, of);
     int ready = poll(fds, n, timeout_ms(s));
-    if (ready < 0 || atomic_load(&s->stop))
+    if (ready < 0)
         return;
     if (fds[0].revents)
         drain_wake(s);
@@ -231,9 +232,33 @@ static void one_round(struct tbp_grpc_server *s) {
     }
 }
 
+/* Takes leave of all to whom nothing is owed; true while there is anybody. */
+static bool part(struct tbp_grpc_server *s) {
+    bool is_anybody = false;
+    int64_t now = tbp_monotonic_ns();
+    for (size_t i = 0; i < TBP_GRPC_MAX_CONNS; i++) {
+        struct slot *slot = &s->slots[i];
+        if (slot->fd < 0)
+            continue;
+        is_anybody = true;
+        struct tbp_grpc_owed owed = tbp_grpc_conn_owed(slot->conn);
+        if (owed.waiting)
+            s->end_ns = now + PARTING_NS;
+        else if (!owed.taking && !slot->out_n && !slot->closing_ns)
+            slot->closing_ns = now + CLOSING_NS;
+    }
+    return is_anybody && now < s->end_ns;
+}
+
 static void *serve(void *ctx) {
     struct tbp_grpc_server *s = ctx;
     while (!atomic_load(&s->stop))
+        one_round(s);
+    tbp_server_close(&s->sockets);
+    s->end_ns = tbp_monotonic_ns() + PARTING_NS;
+    if (s->config.stopping)
+        s->config.stopping(s->config.service.ctx);
+    while (part(s))
         one_round(s);
     for (size_t i = 0; i < TBP_GRPC_MAX_CONNS; i++)
         slot_close(&s->slots[i]);
@@ -247,6 +272,7 @@ int tbp_grpc_server_new(struct tbp_grpc_server **out, const struct tbp_grpc_serv
     struct tbp_grpc_server *s = TBP_NEW(&arena, struct tbp_grpc_server);
     s->arena = arena;
     s->config = *config;
+    s->end_ns = TBP_GRPC_FOREVER;
     for (size_t i = 0; i < TBP_GRPC_MAX_CONNS; i++)
         s->slots[i].fd = -1;
     s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

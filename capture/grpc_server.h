@@ -21,7 +21,10 @@ struct tbp_grpc_server_config {
     uint16_t port;    /* 0: one that is free */
     struct tbp_peer_ranges allowed; /* besides this machine */
     struct tbp_grpc_service service;
-    void (*woken)(void *service_ctx); /* on the server's thread, after tbp_grpc_server_wake */
+    /* On the server's thread: after tbp_grpc_server_wake, and when it is to stop, whereupon all calls
+     * are to be answered soon. */
+    void (*woken)(void *service_ctx);
+    void (*stopping)(void *service_ctx);
 };
 
 struct tbp_grpc_server;
@@ -33,7 +36,8 @@ uint16_t tbp_grpc_server_port(const struct tbp_grpc_server *s);
 void tbp_grpc_server_wake(struct tbp_grpc_server *s);
 void tbp_grpc_server_reply(struct tbp_grpc_server *s, uint64_t call_id,
                            struct tbp_grpc_reply *reply);
-/* Ends and joins the thread; open calls are dropped. wake and free may still be called. */
+/* Accepts nobody any more, waits until calls are answered and their answers taken (for five seconds
+ * after the last answer), ends and joins the thread. wake and free may still be called. */
 void tbp_grpc_server_stop(struct tbp_grpc_server *s);
 void tbp_grpc_server_free(struct tbp_grpc_server *s);
 /* In a forked child: closes the sockets, touches nothing else (no thread serves them here). */

@@ -88,10 +88,6 @@ static void after_fork_in_child(void) {
     }
 }
 
-static void set_fork_handlers(void) {
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-}
-
 /* Puts `to` in place of `from` (NULL: a free place); false: there is none. */
 static bool replace_server(tbprof_server *from, tbprof_server *to) {
     bool found = false;
@@ -103,6 +99,21 @@ static bool replace_server(tbprof_server *from, tbprof_server *to) {
     }
     pthread_mutex_unlock(&servers.lock);
     return found;
+}
+
+/* Of a program that ends and has not stopped its servers. Captures that run are answered; their
+ * threads are not joined: an interpreter that has ended may have left them without theirs. */
+static void at_exit(void) {
+    for (size_t i = 0; i < MAX_SERVERS; i++) {
+        tbprof_server *s = servers.at[i];
+        if (s && replace_server(s, NULL))
+            tbp_grpc_server_stop(s->grpc);
+    }
+}
+
+static void set_handlers(void) {
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    atexit(at_exit);
 }
 
 /* ---- options ---- */
@@ -241,8 +252,10 @@ static int start_parts(tbprof_server *s, uint16_t port, const tbprof_server_opti
         .reply = reply,
         .ctx = s,
     };
-    struct tbp_grpc_server_config grpc = {
-        .bind = kept(s, o->bind), .port = port, .woken = tbp_capture_service_woken};
+    struct tbp_grpc_server_config grpc = {.bind = kept(s, o->bind),
+                                          .port = port,
+                                          .woken = tbp_capture_service_woken,
+                                          .stopping = tbp_capture_service_end};
     grpc.service = (struct tbp_grpc_service){.call = tbp_capture_service_call,
                                              .dropped = tbp_capture_service_dropped,
                                              .token = kept(s, o->token)};
@@ -280,7 +293,7 @@ tbprof_status tbprof_server_start(int port, const tbprof_server_options *options
         memcpy(&o, options, size < sizeof o ? size : sizeof o);
     if (check_options(port, &o, &err) != TBP_OK)
         return tbp_last_error_from(&err);
-    pthread_once(&once, set_fork_handlers);
+    pthread_once(&once, set_handlers);
     tbp_arena_init(&arena);
     tbprof_server *s = TBP_NEW(&arena, tbprof_server);
     s->arena = arena;

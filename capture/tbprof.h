@@ -326,7 +326,8 @@ TBPROF_API int tbprof_server_port(const tbprof_server *server);
  * started, and with 0 before it is collected, from a thread of the server. NULL: no Python. */
 typedef void tbprof_python_tracer(int level);
 TBPROF_API void tbprof_server_python_tracer(tbprof_python_tracer *tracer);
-/* Ends captures that run; NULL is fine. */
+/* Captures that run end now and their clients get what was recorded; waits until they have it, at
+ * most five seconds once it is collected. exit() does the same. NULL is fine. */
 TBPROF_API void tbprof_server_stop(tbprof_server *server);
 
 typedef struct tbprof_client_options {

@@ -164,7 +164,8 @@ static int serve(struct stand_in *s, struct tbp_arena *arena, char **argv, int a
                                           .service = {tbp_capture_service_call,
                                                       tbp_capture_service_dropped, service,
                                                       option(argv, argc, "token")},
-                                          .woken = tbp_capture_service_woken};
+                                          .woken = tbp_capture_service_woken,
+                                          .stopping = tbp_capture_service_end};
     if (!status && peers)
         status = tbp_peer_ranges_parse(&grpc.allowed, arena, tbp_str_c(peers), err);
     if (!status)

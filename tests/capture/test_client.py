@@ -293,6 +293,15 @@ class Moods(Case):
         text = self.ask("localhost:1", code=2)["hosts"][0]["text"]
         self.assertIn("127.0.0.1: Connection refused", text)
 
+    def test_one_server_by_two_names_is_asked_once(self):
+        a = self.serve("bind=127.0.0.1")
+        out = self.ask(f"{a.replace('127.0.0.1', 'localhost')},{a}")
+        self.assertEqual(sorted(h["result"] for h in out["hosts"]), ["same", "saved"])
+        same, saved = sorted(out["hosts"], key=lambda h: h["result"])
+        self.assertEqual((saved["attempts"], same["attempts"]), (1, 1))
+        self.assertEqual(same["text"], f"not asked: it is the server of '{saved['address']}'")
+        self.assertEqual(len(glob.glob(os.path.join(out["folder"], "*.xplane.pb"))), 1)
+
     def test_proxies_are_not_used(self):
         env = {k: "http://127.0.0.1:1" for k in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY",
                                                  "grpc_proxy", "ALL_PROXY")}

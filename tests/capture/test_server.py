@@ -24,7 +24,7 @@ TBPROF = os.environ.get("TBPROF", os.path.join(ROOT, "build", "release", "tbprof
 REPLAY = os.path.join(os.path.dirname(ROOT), "shared", "tools", "h2_replay")
 LARGE = int(os.environ.get("LARGE", 96 << 20))
 OK, CANCELLED, INVALID, NOT_FOUND, DENIED, PRECONDITION, UNIMPLEMENTED = 0, 1, 3, 5, 7, 9, 12
-UNAUTHENTICATED = 16
+UNAVAILABLE, UNAUTHENTICATED = 14, 16
 PATIENCE_S = 120
 
 
@@ -267,6 +267,37 @@ class Load(Case):
         self.assertEqual(p.wait(stream), OK)
         self.assertEqual(self.status(s, b"Terminate", field(1, b"next")), OK)
         self.assertEqual(self.status(s, b"Profile", profile_request(duration_ms=FOREVER_MS, run=b"next")), OK)
+
+    def test_a_server_that_stops_delivers_what_it_has(self):
+        """Four windows full."""
+        s = Server(f"bytes={256 << 10}", warnings=subprocess.PIPE)
+        p = self.peer(s)
+        stream = p.occupy()
+        s.p.stdin.close()
+        self.assertEqual(p.wait(stream), OK)
+        self.assertEqual(p.data[stream] // 1024, 256)
+        while p.step():
+            pass
+        self.assertEqual(s.stop(), 0)
+        with s.p.stderr:
+            self.assertRegex(s.p.stderr.read().decode(), r"recording ended after \d+\.\d+ s instead of 500\.000 s")
+
+    def test_a_capture_that_has_not_begun_when_the_server_stops(self):
+        s = Server()
+        p = self.peer(s)
+        begin = p.call(b"Profile", profile_request(start_ns=(int(time.time()) + 1000) * 10**9))
+        self.assertEqual(p.wait(p.call(b"Profile", profile_request())), EXISTS)
+        s.p.stdin.close()
+        self.assertEqual(p.wait(begin), UNAVAILABLE)
+        self.assertEqual(s.stop(), 0)
+
+    def test_one_who_does_not_read_holds_up_the_end_for_seconds_only(self):
+        s = Server(f"bytes={16 << 20}")
+        lazy = self.peer(s)
+        stream = lazy.call(b"Profile", profile_request())
+        while lazy.data[stream] == 0 and lazy.step():
+            pass  # the answer is under way
+        self.assertEqual(s.stop(), 0)
 
     def test_monitoring_gives_way_to_captures(self):
         s = self.serve()
