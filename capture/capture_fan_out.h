@@ -25,6 +25,6 @@ bool tbp_fan_out_start(struct tbp_fan_out **slot, const struct tbp_fan_out_confi
 /* The answer of one that is over; *slot is then NULL again. */
 bool tbp_fan_out_take(struct tbp_fan_out **slot, uint64_t *call_id, struct tbp_grpc_reply *reply);
 void tbp_fan_out_cancel(struct tbp_fan_out *f); /* it will be over soon; NULL is fine */
-void tbp_fan_out_free(struct tbp_fan_out *f); /* cancels and joins; NULL is fine */
+void tbp_fan_out_free(struct tbp_fan_out *f);   /* cancels and joins; NULL is fine */
 
 #endif

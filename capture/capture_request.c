@@ -239,8 +239,8 @@ bool tbp_capture_request_read(struct tbp_capture_request *out, struct tbp_arena 
     const Tbp__Rpc__ProfileOptions *o = message->opts;
     if (!o)
         return true;
-    if (*o->override_hostname && !read_name(&r, &out->options.override_hostname,
-                                            o->override_hostname, "override_hostname"))
+    if (*o->override_hostname &&
+        !read_name(&r, &out->options.override_hostname, o->override_hostname, "override_hostname"))
         return false;
     read_levels(&r, o);
     return read_advanced(&r, o);

@@ -103,7 +103,8 @@ static int walk(int fd, struct tbp_str rest, bool makes) {
     return fd;
 }
 
-/* The run's folder, open; -1: errno says why not. *root: what holds it, or -1; the caller's, too. */
+/* The run's folder, open; -1: errno says why not. *root: what holds it, or -1; the caller's, too.
+ */
 static int open_run(const struct tbp_save_target *t, bool makes, int *root) {
     struct tbp_str rest;
     int fd = find_allowed(t, &rest);

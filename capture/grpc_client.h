@@ -29,8 +29,8 @@ struct tbp_grpc_client_call {
     /* the answer */
     int status; /* enum tbp_grpc_status */
     char text[TBP_CLIENT_TEXT];
-    bool was_reached; /* somebody who speaks HTTP/2 was there */
-    bool was_lost;    /* and went away before the answer */
+    bool was_reached;                 /* somebody who speaks HTTP/2 was there */
+    bool was_lost;                    /* and went away before the answer */
     const struct tbp_target *same_as; /* not asked, since this other one is the same server; NULL */
     struct {
         uint8_t *at;

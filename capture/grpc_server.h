@@ -21,8 +21,8 @@ struct tbp_grpc_server_config {
     uint16_t port;    /* 0: one that is free */
     struct tbp_peer_ranges allowed; /* besides this machine */
     struct tbp_grpc_service service;
-    /* On the server's thread: after tbp_grpc_server_wake, and when it is to stop, whereupon all calls
-     * are to be answered soon. */
+    /* On the server's thread: after tbp_grpc_server_wake, and when it is to stop, whereupon all
+     * calls are to be answered soon. */
     void (*woken)(void *service_ctx);
     void (*stopping)(void *service_ctx);
 };

@@ -27,7 +27,7 @@ extern char **environ;
 
 struct run_values {
     struct tbp_common common;
-    const char *logdir, *run;
+    const char *logdir, *run, *server;
     struct tbp_opt_list options;
     bool convert, keep;
 };
@@ -42,6 +42,9 @@ static const struct tbp_opt run_options[] = {
      "an option of the recording (host_tracer_level, max_host_bytes, full_policy …; "
      "docs/recording.md has all); may be repeated",
      NULL},
+    {"server", 0, TBP_OPT_TEXT, AT(server), "PORT",
+     "record nothing until 'tbprof capture' asks at this port; default: $TBPROF_SERVER, if set",
+     NULL},
     {"convert", 0, TBP_OPT_FLAG, AT(convert), NULL, "also write the pages as JSON", NULL},
     {"keep", 0, TBP_OPT_FLAG, AT(keep), NULL, "keep the spools of processes that died", NULL},
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
@@ -53,12 +56,16 @@ static const char *const run_examples[] = {
     "records it and all processes that it starts into logdir",
     "tbprof run -s host_tracer_level=3 -s full_policy=ring -- ./train",
     "more detail, but only the last of it",
+    "tbprof run --server 6009 -- ./train",
+    "records when 'tbprof capture --service_addr localhost:6009' asks for it",
     NULL,
 };
 
 struct run {
     struct tbp_cli *cli;
     const struct run_values *v;
+    const char *logdir; /* absolute */
+    const char *server; /* port of captures on demand; NULL: all is recorded */
     const char *spools; /* folder of this run's spools */
     const char *report; /* in it: capture/run_report.h */
 };
@@ -127,24 +134,43 @@ static const char *wished_spools(const struct run_values *v) {
     return wish ? wish : "";
 }
 
-static int set_environment(struct run *r, struct tbp_error *err) {
-    const struct run_values *v = r->v;
-    struct tbp_arena *arena = r->cli->arena;
-    char here[4096] = "", name[TBP_RUNDIR_TIME_NAME];
-    const char *logdir = v->logdir ? v->logdir : "logdir";
+static int find_logdir(struct run *r, struct tbp_error *err) {
+    char here[4096] = "";
+    const char *logdir = r->v->logdir ? r->v->logdir : "logdir";
     if (*logdir != '/' && !getcwd(here, sizeof here))
         return tbp_fail_errno(err, TBP_E_IO, "finding the current folder failed");
+    r->logdir = *logdir == '/' ? logdir : tbp_arena_printf(r->cli->arena, "%s/%s", here, logdir);
+    return TBP_OK;
+}
+
+/* All is recorded, or what clients ask for: a process has one session at a time. Looks at what
+ * options have set. */
+static int set_occasion(struct run *r, struct tbp_error *err) {
+    uint64_t port;
+    const char *server = r->v->server ? r->v->server : getenv("TBPROF_SERVER");
+    if (!server || !*server)
+        return set("TBPROF_AUTOSTART", "1", err);
+    if (!tbp_str_to_u64(tbp_str_c(server), &port) || port < 1 || port > 65535)
+        return tbp_fail(err, TBP_E_OPTION, "'%s' is no port for 'server': it is from 1 to 65535",
+                        server);
+    r->server = server;
+    tbp_cli_note(r->cli, "recorded is what 'tbprof capture --service_addr localhost:%s' asks for%s",
+                 server, r->v->server ? "" : ", as TBPROF_SERVER is set");
+    return set("TBPROF_SERVER", server, err);
+}
+
+static int set_environment(struct run *r, struct tbp_error *err) {
+    const struct run_values *v = r->v;
+    char name[TBP_RUNDIR_TIME_NAME];
     tbp_rundir_time_name(name, time(NULL));
     if (v->run && !tbp_rundir_is_typed_name(tbp_str_c(v->run)))
         return tbp_fail(err, TBP_E_OPTION,
                         "'%s' is no name for 'run': names have " TBP_RUNDIR_NAME_RULE, v->run);
-    if (*logdir != '/')
-        logdir = tbp_arena_printf(arena, "%s/%s", here, logdir);
-    int status = set("TBPROF_LOGDIR", logdir, err);
+    int status = find_logdir(r, err);
+    if (!status)
+        status = set("TBPROF_LOGDIR", r->logdir, err);
     if (!status)
         status = set("TBPROF_SESSION_ID", v->run ? v->run : name, err);
-    if (!status)
-        status = set("TBPROF_AUTOSTART", "1", err);
     if (!status)
         status = set("TBPROF_RUN_SHARED", "1", err);
     if (!status && v->convert)
@@ -152,7 +178,9 @@ static int set_environment(struct run *r, struct tbp_error *err) {
     if (!status)
         status = set(TBP_RUN_REPORT_VARIABLE, r->report, err);
     for (size_t i = 0; i < v->options.n && !status; i++)
-        status = set_option(arena, v->options.at[i], err);
+        status = set_option(r->cli->arena, v->options.at[i], err);
+    if (!status)
+        status = set_occasion(r, err);
     if (!status && strcmp(wished_spools(v), "memory") != 0)
         status = set("TBPROF_SPOOL_DIR", r->spools, err);
     return status ? status : set_library(r, err);
@@ -229,7 +257,7 @@ static int wait_for_child(void) {
 /* True if something was recovered, or may yet be. */
 static bool recover_left(struct run *r) {
     struct tbp_spool_paths paths = {0};
-    struct tbp_recover_request request = {.is_kept = r->v->keep};
+    struct tbp_recover_request request = {.is_kept = r->v->keep, .otherwise = r->logdir};
     size_t n_alive = 0, n_recovered = 0;
     tbp_recover_find(&paths, r->cli->arena, r->spools, NULL);
     for (size_t i = 0; i < paths.list.n; i++) {
@@ -288,7 +316,7 @@ static void tell(const struct run *r, const char *program, bool is_recovered) {
                      "is linked statically or runs with rights of its own (setuid); link it "
                      "dynamically (docs/recording.md)",
                      program);
-    else if (!is_recovered && !report.has_failed)
+    else if (!is_recovered && !report.has_failed && !r->server)
         tbp_cli_warn(r->cli,
                      "nothing was recorded: '%s' and what it started made no annotations of "
                      "tbprof, NVTX or ITT while they ran; annotate steps and functions, for "
@@ -340,7 +368,10 @@ const struct tbp_command tbp_command_run = {
         "Runs PROGRAM with the capture runtime loaded, so that annotations of tbprof, NVTX and ITT "
         "in it and in the processes that it starts are recorded without a change to its "
         "code. Signals and the exit code are handed on. What a process had recorded that "
-        "was killed or crashed is recovered when PROGRAM has ended.",
+        "was killed or crashed is recovered when PROGRAM has ended. With --server (or "
+        "TBPROF_SERVER) "
+        "they are recorded only when a client asks; of several processes the first one that loads "
+        "the runtime has the port.",
     .examples = run_examples,
     .options = run_options,
     .values_size = sizeof(struct run_values),

@@ -181,7 +181,8 @@ void tbp_recover_find_captures(struct tbp_spool_paths *paths, struct tbp_arena *
         int fd = open(all.list.at[i], O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         if (fd < 0)
             continue;
-        bool is_one = is_ours(fd) && pread(fd, &h, sizeof h, 0) == sizeof h && is_capture(&h, since_realtime_ns);
+        bool is_one = is_ours(fd) && pread(fd, &h, sizeof h, 0) == sizeof h &&
+                      is_capture(&h, since_realtime_ns);
         if (is_one && (is_locked(fd) || has_process(&h, fd)))
             ++*n_alive;
         else if (is_one)
@@ -265,6 +266,14 @@ static bool is_foreign(const struct recovery *r) {
     return r->fd >= 0 ? !is_ours(r->fd) : lstat(r->path, &st) == 0 && st.st_uid != geteuid();
 }
 
+static const char *logdir_of(const struct recovery *r, const struct tbp_spool_header *h) {
+    if (r->request->logdir)
+        return r->request->logdir;
+    if (!h->logdir[0] && r->request->otherwise)
+        return r->request->otherwise;
+    return tbp_arena_printf(r->arena, "%s", h->logdir);
+}
+
 static int recover_opened(struct recovery *r, struct tbp_error *err) {
     struct tbp_spool_header h;
     if (is_blank(r)) {
@@ -284,8 +293,7 @@ static int recover_opened(struct recovery *r, struct tbp_error *err) {
     }
     r->result->pid = h.pid;
     r->result->command = tbp_arena_printf(r->arena, "%s", h.command);
-    r->result->logdir =
-        r->request->logdir ? r->request->logdir : tbp_arena_printf(r->arena, "%s", h.logdir);
+    r->result->logdir = logdir_of(r, &h);
     if (h.state != TBP_SPOOL_WRITTEN && h.state != TBP_SPOOL_EMPTY)
         return write_run(r, &h, err);
     r->result->what = h.state == TBP_SPOOL_WRITTEN ? TBP_RECOVERED_WRITTEN : TBP_RECOVERED_EMPTY;

@@ -39,9 +39,10 @@ enum tbp_recovered {
 extern const char *const tbp_recovered_words[]; /* by enum tbp_recovered */
 
 struct tbp_recover_request {
-    const char *logdir; /* NULL: what the spool says */
-    bool is_kept;       /* the spool stays */
-    bool is_dry;        /* nothing is done, only said what would be */
+    const char *logdir;    /* NULL: what the spool says */
+    const char *otherwise; /* where it says nothing, as those of captures on demand; NULL */
+    bool is_kept;          /* the spool stays */
+    bool is_dry;           /* nothing is done, only said what would be */
     bool
         is_own_only; /* spools of other users are left alone: what they name is not ours to write */
 };

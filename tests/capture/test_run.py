@@ -3,18 +3,31 @@
 """tbprof run: what it says of a recording, or of one that does not come about; what it refuses.
 
 Environment: TBPROF, LIBTBPROF."""
+import json
 import os
 import platform
 import shutil
+import signal
 import struct
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 from support import Case, SANITIZED, TBPROF  # noqa: E402
 
 LIBRARY = os.environ["LIBTBPROF"]
+# Annotates until its input ends; says so when somebody records it.
+GOES_ON = f"""
+import ctypes, select, sys
+library, is_told = ctypes.CDLL({LIBRARY!r}), False
+while not select.select([sys.stdin], [], [], 0.001)[0]:
+    library.tbprof_step_begin(b"train", ctypes.c_int64(1))
+    library.tbprof_step_end()
+    if not is_told and library.tbprof_is_active(1):
+        is_told = print("recorded", flush=True) is None
+"""
 SAYS_SOMETHING = ["--", sys.executable, "-c", f"import ctypes; ctypes.CDLL({LIBRARY!r}).tbprof_instant(b'here', 0)"]
 
 
@@ -34,11 +47,13 @@ class Run(Case):
         self.spools = self.path("spools")
         os.mkdir(self.spools)
 
-    def start(self, *args, **env):
+    def environment(self, **env):
         clean = {k: v for k, v in os.environ.items() if not k.startswith("TBPROF_")}
+        return {**clean, "TBPROF_SPOOL_DIR": self.spools, "TBPROF_RSS_PERIOD_MS": "0", **env}
+
+    def start(self, *args, **env):
         r = subprocess.run([TBPROF, "run", "-o", self.path("logdir"), *args], capture_output=True, text=True,
-                           timeout=240, env={**clean, "TBPROF_SPOOL_DIR": self.spools, "TBPROF_RSS_PERIOD_MS": "0",
-                                             **env})
+                           timeout=240, env=self.environment(**env))
         self.assertEqual(os.listdir(self.spools), [])
         return r.returncode, r.stderr
 
@@ -80,6 +95,61 @@ class Outcome(Run):
         self.assertIn(f"warning: nothing was recorded: '{program}' did not load libtbprof", told)
 
 
+@unittest.skipIf(SANITIZED, "the sanitizer must be the first library of a process, and run preloads ours")
+class OnDemand(Run):
+    def serve(self, *options, **env):
+        self.address = "unix:" + self.path("socket")
+        p = subprocess.Popen([TBPROF, "run", "-o", self.path("logdir"), *options, "--", sys.executable, "-c", GOES_ON],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env=self.environment(TBPROF_SERVER_BIND=self.address, **env))
+        self.addCleanup(p.communicate)
+        while not os.path.exists(self.path("socket")):
+            self.assertIsNone(p.poll())
+            time.sleep(0.01)
+        return p
+
+    def capture(self, duration_ms):
+        p = subprocess.Popen([TBPROF, "capture", "--service_addr", self.address, "--logdir", self.path("logdir"), "--json",
+                              "--duration_ms", str(duration_ms)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(p.communicate)
+        return p
+
+    def runs(self):
+        return os.listdir(self.path("logdir", "plugins", "profile"))
+
+    def test_captures_and_nothing_else(self):
+        for options, env in (["--server=6009"], {}), ([], {"TBPROF_SERVER": "6009"}):
+            shutil.rmtree(self.path("logdir"), ignore_errors=True)
+            p = self.serve(*options, **env)
+            got = json.loads(self.capture(200).communicate(timeout=240)[0])
+            self.assertEqual((got["saved"], got["hosts"][0]["result"]), (1, "saved"))
+            told = p.communicate("", timeout=240)[1]
+            self.assertEqual((p.returncode, self.runs()), (0, [got["run"]]), told)
+            self.assertIn("recorded is what 'tbprof capture --service_addr localhost:6009' asks for", told)
+            self.assertNotIn("nothing was recorded", told)
+
+    def test_a_program_that_ends_while_it_is_captured(self):
+        """It has not stopped its server, and goes the way of exit()."""
+        p = self.serve("--server=6009")
+        client = self.capture(500000)
+        self.assertEqual(p.stdout.readline(), "recorded\n")
+        self.assertEqual(p.communicate("", timeout=240)[0], "")
+        host = json.loads(client.communicate(timeout=240)[0])["hosts"][0]
+        self.assertEqual(host["result"], "saved")
+        self.assertGreater(host["events"], 0)
+        self.assertRegex(host["warnings"][0], r"recording ended after \d+\.\d+ s instead of 500\.000 s")
+        self.assertEqual(p.returncode, 0)
+
+    def test_a_program_that_is_killed_while_it_is_captured(self):
+        p = self.serve("--server=6009")
+        client = self.capture(500000)
+        self.assertEqual(p.stdout.readline(), "recorded\n")
+        p.send_signal(signal.SIGUSR1)  # handed on, and deadly
+        self.assertIn("a process died: what it had recorded is in", p.communicate(timeout=240)[1])
+        self.assertEqual(len(self.runs()), 1)
+        self.assertEqual(json.loads(client.communicate(timeout=240)[0])["hosts"][0]["result"], "ended")
+
+
 class Refused(Run):
     def refused(self, *args, **env):
         code, told = self.start(*args, "--", "touch", self.path("made"), **env)
@@ -94,6 +164,11 @@ class Refused(Run):
         self.assertIn("none of stop, ring, grow", self.refused("--set", "full_policy=all"))
         self.assertIn("a schedule has no 'actve'", self.refused("--set", "schedule=actve=1"))
         self.assertIn("is not KEY=VALUE", self.refused("--set", "convert"))
+
+    def test_ports(self):
+        for port in "0", "65536", "x", "localhost:6009":
+            self.assertIn(f"'{port}' is no port for 'server'", self.refused("--server", port))
+            self.assertIn(f"'{port}' is no port for 'server'", self.refused(TBPROF_SERVER=port))
 
     def test_no_library(self):
         self.assertIn("(loading $TBPROF_LIBRARY)", self.refused(TBPROF_LIBRARY=self.path("none.so")))
