@@ -158,13 +158,18 @@ static int find_guarded(void *ctx, struct tbp_error *err) {
     return tbp_run_files_find(&f->files, &f->arena, f->q->paths, f->q->n_paths, err);
 }
 
+static enum tbp_wanted wanted_by(const struct tbp_question *q) {
+    return is_names(q) ? TBP_WANTED_ALL : tbp_tool_find(tbp_str_c(q->tool))->wanted;
+}
+
 static int try_once(struct answering *a, bool *is_stale, struct tbp_error *err) {
     struct finding f = {.q = a->q};
     struct tbp_held *held = NULL;
     tbp_arena_init(&f.arena);
     int status = tbp_guard_run(find_guarded, &f, err);
     if (!status)
-        status = tbp_session_cache_acquire(a->backend->cache, &f.files, &held, err);
+        status =
+            tbp_session_cache_acquire(a->backend->cache, &f.files, wanted_by(a->q), &held, err);
     if (!status) {
         a->files = &f.files;
         status = answer_held(a, held, err);
@@ -210,7 +215,7 @@ static int load_bytes(void *ctx, uint32_t host, struct tbp_host *out, struct tbp
     const struct tbp_bytes *bytes = source->bytes[host];
     struct tbp_input input = {.data = bytes->data, .size = bytes->size_bytes, .is_borrowed = true};
     return tbp_read_host_input(out, source->files->at[host].path, source->files->at[host].host,
-                               &input, pool, err);
+                               &input, TBP_WANTED_ALL, pool, err);
 }
 
 struct byte_answering {

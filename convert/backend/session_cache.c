@@ -23,6 +23,7 @@ struct tbp_held {
     struct tbp_session_cache *cache;
     struct tbp_session *session;
     struct tbp_run_files files;
+    enum tbp_wanted wanted; /* the events that are read */
     pthread_rwlock_t events;
     _Atomic bool is_stale;
     bool is_listed;
@@ -98,7 +99,7 @@ static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool 
     if (status)
         return status;
     atomic_fetch_add(&h->cache->n_files_read, 1);
-    status = tbp_read_host_input(out, m->path, m->host, &input, pool, err);
+    status = tbp_read_host_input(out, m->path, m->host, &input, h->wanted, pool, err);
     if (status == TBP_OK && host == 0 && h->files.left_out) /* once per run */
         tell_left_out(out, h->files.left_out);
     return status;
@@ -119,6 +120,7 @@ static bool is_hasty(const struct tbp_run_files *f) {
 struct making {
     struct tbp_session_cache *cache;
     const struct tbp_run_files *files;
+    enum tbp_wanted wanted;
     struct tbp_arena arena;
     struct tbp_held *held;
 };
@@ -130,6 +132,7 @@ static int make_guarded(void *ctx, struct tbp_error *err) {
     struct tbp_str *names = TBP_NEW_N(&m->arena, struct tbp_str, f->n);
     (void)err;
     h->cache = m->cache;
+    h->wanted = m->wanted;
     h->files = *f;
     h->files.at = TBP_NEW_N(&m->arena, struct tbp_run_member, f->n);
     if (f->left_out)
@@ -150,8 +153,8 @@ static int make_guarded(void *ctx, struct tbp_error *err) {
 }
 
 static struct tbp_held *make(struct tbp_session_cache *c, const struct tbp_run_files *files,
-                             struct tbp_error *err) {
-    struct making m = {.cache = c, .files = files};
+                             enum tbp_wanted wanted, struct tbp_error *err) {
+    struct making m = {.cache = c, .files = files, .wanted = wanted};
     tbp_arena_init(&m.arena);
     if (tbp_guard_run(make_guarded, &m, err)) {
         tbp_arena_release(&m.arena);
@@ -201,21 +204,24 @@ static void put_first(struct tbp_session_cache *c, struct tbp_held *h) {
     c->stats.n_sessions++;
 }
 
-/* The kept session of the run, first in the list now, or NULL. One that has become old goes out of
- * the list, and to `old` if nobody holds it. */
+/* The kept session of the run, first in the list now, or NULL. One that has become old, or has too
+ * few events, goes out of the list, and to `old` if nobody holds it; the next one has all events.
+ */
 static struct tbp_held *find(struct tbp_session_cache *c, const struct tbp_run_files *f,
-                             struct tbp_held **old) {
+                             enum tbp_wanted *wanted, struct tbp_held **old) {
     struct tbp_held *h = c->list;
     while (h && !is_same_run(&h->files, f))
         h = h->next;
     if (!h)
         return NULL;
     take_out(c, h);
-    if (is_unchanged(h, f)) {
+    bool suffices = h->wanted == TBP_WANTED_ALL || h->wanted == *wanted;
+    if (suffices && is_unchanged(h, f)) {
         put_first(c, h);
         return h;
     }
-    c->stats.n_changed++;
+    c->stats.n_changed += suffices;
+    *wanted = suffices ? *wanted : TBP_WANTED_ALL;
     if (h->n_users == 0) {
         c->stats.memory_bytes -= h->memory_bytes;
         h->next = *old;
@@ -248,19 +254,20 @@ static struct tbp_held *evict(struct tbp_session_cache *c) {
 /* ---- use ---- */
 
 int tbp_session_cache_acquire(struct tbp_session_cache *c, const struct tbp_run_files *files,
-                              struct tbp_held **out, struct tbp_error *err) {
+                              enum tbp_wanted wanted, struct tbp_held **out,
+                              struct tbp_error *err) {
     struct tbp_held *old = NULL, *spare = NULL, *gone = NULL;
     pthread_mutex_lock(&c->lock);
-    struct tbp_held *h = find(c, files, &old);
+    struct tbp_held *h = find(c, files, &wanted, &old);
     if (!h) {
         pthread_mutex_unlock(&c->lock);
-        spare = make(c, files, err);
+        spare = make(c, files, wanted, err);
         if (!spare) {
             free_list(old);
             return TBP_E_MEMORY;
         }
         pthread_mutex_lock(&c->lock);
-        h = find(c, files, &old); /* another thread may have been faster */
+        h = find(c, files, &wanted, &old); /* another thread may have been faster */
     }
     c->stats.n_hits += h != NULL;
     c->stats.n_misses += h == NULL;

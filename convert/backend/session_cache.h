@@ -2,15 +2,17 @@
  *
  * Models of runs, kept between requests.
  *
- *     tbp_session_cache_acquire(cache, &files, &held, err);
+ *     tbp_session_cache_acquire(cache, &files, wanted, &held, err);
  *     … answers from tbp_held_session(held) …
  *     if (tbp_session_cache_put_back(cache, held)) → the files changed under it: ask again
  *
  * A run is known by the path, device, inode, size and time of each of its files, which the caller
  * has just looked up. If any of them differs from what the kept session was made of, the run is
- * read again. Files are read into memory, never mapped: whoever truncates one does not end this
- * process. A session whose files changed while they were read is not kept, and says so when it is
- * put back. Files written within the clock's grain of being read are read once more.
+ * read again. The first question about a run may want a part of its events alone; the first that
+ * wants others has all of them read, for good. Files are read into memory, never mapped: whoever
+ * truncates one does not end this process. A session whose files changed while they were read is
+ * not kept, and says so when it is put back. Files written within the clock's grain of being read
+ * are read once more.
  *
  * Budget: sessions that nobody holds go, least recently used first, until all together are within
  * it; before a run is read (counted with the size of its files), and after each put back
@@ -42,8 +44,9 @@ struct tbp_session_cache *tbp_session_cache_new(uint64_t budget_bytes, enum tbp_
 void tbp_session_cache_free(struct tbp_session_cache *c); /* nothing may be held any more */
 void tbp_session_cache_set_budget(struct tbp_session_cache *c, uint64_t budget_bytes);
 
+/* With at least the events wanted. */
 int tbp_session_cache_acquire(struct tbp_session_cache *c, const struct tbp_run_files *files,
-                              struct tbp_held **out, struct tbp_error *err);
+                              enum tbp_wanted wanted, struct tbp_held **out, struct tbp_error *err);
 /* True if what was read is not what the caller had looked up: the answer may mix old and new. */
 bool tbp_session_cache_put_back(struct tbp_session_cache *c, struct tbp_held *held);
 

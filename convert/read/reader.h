@@ -58,6 +58,7 @@ int tbp_read_host(struct tbp_host *host, const char *path, struct tbp_str host_n
 /* The same from bytes already in memory, which the host owns from now on, also when reading fails.
  */
 int tbp_read_host_input(struct tbp_host *host, const char *path, struct tbp_str host_name,
-                        struct tbp_input *input, struct tbp_pool *pool, struct tbp_error *err);
+                        struct tbp_input *input, enum tbp_wanted wanted, struct tbp_pool *pool,
+                        struct tbp_error *err);
 
 #endif

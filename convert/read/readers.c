@@ -173,8 +173,10 @@ int tbp_read_host(struct tbp_host *host, const char *path, struct tbp_str host_n
 }
 
 int tbp_read_host_input(struct tbp_host *host, const char *path, struct tbp_str host_name,
-                        struct tbp_input *input, struct tbp_pool *pool, struct tbp_error *err) {
+                        struct tbp_input *input, enum tbp_wanted wanted, struct tbp_pool *pool,
+                        struct tbp_error *err) {
     begin_host(host, path, host_name);
+    host->wanted = wanted;
     host->input = *input;
     *input = (struct tbp_input){0};
     int status = read_opened(host, path, NULL, pool, err);

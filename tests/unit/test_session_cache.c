@@ -63,12 +63,17 @@ static const char *write_host(const char *host, const char *event) {
     return path;
 }
 
-static struct tbp_held *acquire(struct tbp_session_cache *c, const char *path) {
+static struct tbp_held *acquire_for(struct tbp_session_cache *c, const char *path,
+                                    enum tbp_wanted wanted) {
     struct tbp_run_files files;
     struct tbp_held *held;
     cr_assert_eq(tbp_run_files_find(&files, &arena, &path, 1, NULL), TBP_OK);
-    cr_assert_eq(tbp_session_cache_acquire(c, &files, &held, NULL), TBP_OK);
+    cr_assert_eq(tbp_session_cache_acquire(c, &files, wanted, &held, NULL), TBP_OK);
     return held;
+}
+
+static struct tbp_held *acquire(struct tbp_session_cache *c, const char *path) {
+    return acquire_for(c, path, TBP_WANTED_ALL);
 }
 
 static const char *first_event(struct tbp_held *held) {
@@ -100,6 +105,37 @@ Test(session_cache, a_run_is_read_once_and_shared) {
     cr_assert_eq(s.n_misses, 1);
     cr_assert_eq(s.n_hits, 2);
     cr_assert_eq(s.n_sessions, 1);
+    tbp_session_cache_free(c);
+}
+
+static uint64_t n_events(struct tbp_held *held) {
+    return tbp_host_count_events(tbp_session_host(tbp_held_session(held), 0, NULL));
+}
+
+/* The event is one of the host, not of a device. */
+Test(session_cache, a_part_of_the_events_is_read_if_no_more_is_wanted) {
+    const char *path = write_host("h", "a:A");
+    struct tbp_session_cache *c = tbp_session_cache_new(plenty, TBP_SEMANTICS_REPAIR, NULL);
+    struct tbp_held *part = acquire_for(c, path, TBP_WANTED_DEVICES);
+    cr_assert_eq(n_events(part), 0);
+    cr_assert_eq(acquire_for(c, path, TBP_WANTED_DEVICES), part);
+    tbp_session_cache_put_back(c, part);
+
+    struct tbp_held *all = acquire_for(c, path, TBP_WANTED_MEMORY); /* others: all, from now on */
+    cr_assert_neq(all, part);
+    cr_assert_eq(n_events(all), 1);
+    cr_assert_eq(n_events(part), 0, "who holds it goes on");
+    tbp_session_cache_put_back(c, part);
+    cr_assert_eq(acquire(c, path), all);
+    cr_assert_eq(acquire_for(c, path, TBP_WANTED_DEVICES), all);
+    for (int i = 0; i < 3; i++)
+        tbp_session_cache_put_back(c, all);
+
+    struct tbp_session_cache_stats s = stats_of(c);
+    cr_assert_eq(s.n_sessions, 1);
+    cr_assert_eq(s.n_files_read, 2);
+    cr_assert_eq(s.n_misses, 2);
+    cr_assert_eq(s.n_changed, 0);
     tbp_session_cache_free(c);
 }
 
@@ -223,7 +259,7 @@ struct reader {
 static void *read_one(void *ctx) {
     struct reader *r = ctx;
     struct tbp_held *held;
-    if (tbp_session_cache_acquire(r->cache, r->files, &held, NULL) == TBP_OK) {
+    if (tbp_session_cache_acquire(r->cache, r->files, TBP_WANTED_ALL, &held, NULL) == TBP_OK) {
         tbp_session_host(tbp_held_session(held), 0, NULL);
         tbp_session_cache_put_back(r->cache, held);
     }
