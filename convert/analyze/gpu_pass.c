@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The pass over the events of GPU planes. Each line is one job; what an event means (its op, its
- * kernel) follows from few texts that repeat, so it is worked out once per distinct combination of
- * them (a cell), and an event only adds its time. Lines are united in file order.
- * Source: spec tables/RULES.md 7, 9 and 16. Budget: 100 ns per event (tests/bench).
+ * The pass over the events of GPU planes. Each line is one job, a long one some; what an event
+ * means (its op, its kernel) follows from few texts that repeat, so it is worked out once per
+ * distinct combination of them (a cell), and an event only adds its time. Lines are united in file
+ * order. Source: spec tables/RULES.md 7, 9 and 16. Budget: 100 ns per event (tests/bench).
  */
 #include "convert/analyze/gpu_pass.h"
 
@@ -59,6 +59,7 @@ struct recent_text {
 struct line_pass {
     const struct plane_facts *facts;
     const struct tbp_line *line;
+    size_t from, to; /* of its events */
     struct tbp_arena arena;
     struct tbp_strtab texts, signatures;
     struct recent_text *recent;
@@ -293,14 +294,15 @@ static void widen(struct line_pass *p, int64_t offset_ps, uint64_t dur_ps) {
 }
 
 static uint64_t line_size(void *ctx, size_t index) {
-    return ((const struct line_pass *)ctx)[index].line->ev.n;
+    const struct line_pass *p = (const struct line_pass *)ctx + index;
+    return p->to - p->from;
 }
 
 static int run_line(void *ctx, size_t index, struct tbp_error *err) {
     struct line_pass *p = (struct line_pass *)ctx + index;
     const struct tbp_line *l = p->line;
     (void)err;
-    for (size_t i = 0; i < l->ev.n; i++) {
+    for (size_t i = p->from; i < p->to; i++) {
         struct tbp_gpu_stats st;
         uint64_t dur_ps = l->ev.dur_ps[i];
         widen(p, tbp_event_offset(l, i), dur_ps);
@@ -385,27 +387,53 @@ static void close_plane(struct host_pass *h, size_t from, size_t to,
     tbp_op_builder_release(&plane);
 }
 
-static void add_plane_lines(struct host_pass *h, const struct plane_facts *facts) {
+static void add_job(struct host_pass *h, const struct plane_facts *facts,
+                    const struct tbp_line *line, size_t from, size_t to) {
+    struct line_pass *p = tbp_vec_push(&h->lines);
+    *p = (struct line_pass){
+        .facts = facts, .line = line, .from = from, .to = to, .first_ps = INT64_MAX};
+    p->run.name = TBP_STR_NONE;
+    tbp_arena_init(&p->arena);
+    for (p->n_recent = 1; p->n_recent < RECENT_TEXTS && p->n_recent < to - from;)
+        p->n_recent *= 2;
+    p->recent = TBP_NEW_N(&p->arena, struct recent_text, p->n_recent);
+}
+
+/* Pieces of a line are united as lines are. Runs of XLA ops may not be cut, and each piece works
+ * out anew what its events mean, so only a line that is longer than the share of a thread is cut.
+ */
+static void add_plane_lines(struct host_pass *h, const struct plane_facts *facts, size_t share) {
     const struct tbp_plane *plane = facts->decoder.plane;
+    bool may_cut = !tbp_plane_has_stat(plane, TBP_STAT_HLO_OP);
     for (size_t i = 0; i < plane->n_lines; i++) {
-        if (plane->lines[i].is_derived) {
-            continue;
+        const struct tbp_line *line = &plane->lines[i];
+        size_t n = line->ev.n, pieces = may_cut ? (n + share - 1) / share : 1;
+        for (size_t k = 0; k < pieces && !line->is_derived; k++) {
+            add_job(h, facts, line, n * k / pieces, n * (k + 1) / pieces);
         }
-        struct line_pass *p = tbp_vec_push(&h->lines);
-        *p = (struct line_pass){.facts = facts, .line = &plane->lines[i], .first_ps = INT64_MAX};
-        p->run.name = TBP_STR_NONE;
-        tbp_arena_init(&p->arena);
-        for (p->n_recent = 1; p->n_recent < RECENT_TEXTS && p->n_recent < p->line->ev.n;)
-            p->n_recent *= 2;
-        p->recent = TBP_NEW_N(&p->arena, struct recent_text, p->n_recent);
     }
+}
+
+static size_t share_of_thread(const struct plane_facts *facts, size_t n_planes,
+                              const struct tbp_pool *pool) {
+    enum { LEAST_EVENTS = 1 << 13 }; /* worth a job */
+    size_t n = 0, n_threads = tbp_pool_threads(pool);
+    for (size_t i = 0; i < n_planes; i++) {
+        const struct tbp_plane *plane = facts[i].decoder.plane;
+        for (size_t k = 0; k < plane->n_lines; k++) {
+            n += plane->lines[k].is_derived ? 0 : plane->lines[k].ev.n;
+        }
+    }
+    size_t share = (n + n_threads - 1) / n_threads;
+    return share > LEAST_EVENTS ? share : LEAST_EVENTS;
 }
 
 static int pass_planes(struct host_pass *h, struct plane_facts *facts, size_t n_planes,
                        struct tbp_pool *pool, struct tbp_error *err) {
     size_t *end = TBP_NEW_N(h->out, size_t, n_planes);
+    size_t share = share_of_thread(facts, n_planes, pool);
     for (size_t i = 0; i < n_planes; i++) {
-        add_plane_lines(h, &facts[i]);
+        add_plane_lines(h, &facts[i], share);
         end[i] = h->lines.n;
     }
     int status = tbp_pool_for_sized(pool, h->lines.n, line_size, run_line, h->lines.at, err);

@@ -29,6 +29,19 @@ def kineto(rank):
             "distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": events}
 
 
+KERNELS = 20000
+
+
+def long_stream():
+    """One stream that is much longer than what a thread takes at once; every third kernel is the longer one."""
+    trace = kineto(0)
+    trace["traceEvents"] += [
+        {"ph": "X", "name": "conv" if k % 3 == 2 else "relu", "cat": "kernel", "pid": 0, "tid": 7, "ts": 200 + 10 * k,
+         "dur": 4 if k % 3 == 2 else 2, "args": {"device": 0, "stream": 7, "correlation": 100 + k, "grid": [1, 1, 1],
+                                                 "block": [64, 1, 1]}} for k in range(KERNELS)]
+    return trace
+
+
 def chrome():
     return [{"ph": "B", "name": "i\u0131\u00e4", "pid": 1, "tid": 2, "ts": 1.5}, {"ph": "E", "pid": 1, "tid": 2, "ts": 4.125},
             {"ph": "C", "name": "c", "pid": 1, "ts": 2, "args": {"v": 0.5}}]
@@ -42,11 +55,11 @@ def write_all(folder):
         getattr(sqlite_fixtures, name)(paths[-1])
     os.makedirs(os.path.join(folder, "ranks"))
     made = {f"ranks/host_{k}.17800000000000000{k}.pt.trace.json": kineto(k) for k in (0, 1)}
-    for name, trace in {**made, "chrome.json": chrome()}.items():
+    for name, trace in {**made, "long.pt.trace.json": long_stream(), "chrome.json": chrome()}.items():
         with open(os.path.join(folder, name), "w") as f:
             json.dump(trace, f)
     os.utime(os.path.join(folder, "chrome.json"), (1780000000, 1780000000))
-    return paths + [os.path.join(folder, "ranks"), os.path.join(folder, "chrome.json"), TWO_HOSTS]
+    return paths + [os.path.join(folder, "ranks"), os.path.join(folder, "long.pt.trace.json"), os.path.join(folder, "chrome.json"), TWO_HOSTS]
 
 
 def make_locales(folder):
@@ -90,6 +103,18 @@ class Deterministic(Case):
         for path in self.inputs:
             answered = [t for t in self.tools if self.same("tool", t, path)[0] == 0]
             self.assertIn("pod_viewer", answered, path)  # at least the pages of a session
+
+    def test_a_long_stream_adds_up(self):
+        path = os.path.join(self.base, "in", "long.pt.trace.json")
+        table = json.loads(self.same("tool", "kernel_stats", path)[1])
+        table = table[0] if isinstance(table, list) else table
+        ids = [c["id"] for c in table["cols"]]
+        rows = {}
+        for row in table["rows"]:
+            cells = dict(zip(ids, (c["v"] for c in row["c"])))
+            rows[cells["kernel_name"]] = (cells["occurrences"], cells["total_duration_us"], cells["avg_duration_us"])
+        self.assertEqual(rows, {"gemm": (1, 12.75, 12.75), "conv": (KERNELS // 3, KERNELS // 3 * 4, 4),
+                                "relu": (KERNELS - KERNELS // 3, (KERNELS - KERNELS // 3) * 2, 2)})
 
     def test_reports(self):
         for path in self.inputs:
