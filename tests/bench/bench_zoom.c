@@ -44,7 +44,9 @@ static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool 
     const struct bench *b = ctx;
     struct tbp_input input;
     int status = tbp_input_open(&input, b->path, err);
-    return status ? status : tbp_read_host_input(out, b->path, TBP_STR("host"), &input, TBP_WANTED_ALL, pool, err);
+    return status ? status
+                  : tbp_read_host_input(out, b->path, TBP_STR("host"), &input, TBP_WANTED_ALL, pool,
+                                        err);
 }
 
 static void ask(struct bench *b, enum kind kind, const struct tbp_tool_option *o, size_t n) {

@@ -15,8 +15,8 @@ static void read_text(struct tbp_host *h, const char *text) {
     uint8_t *copy = malloc(n + 1);
     memcpy(copy, text, n);
     struct tbp_input input = {.data = copy, .size = n};
-    cr_assert_eq(tbp_read_host_input(h, "t.json", TBP_STR("t"), &input, TBP_WANTED_ALL, NULL, &err), TBP_OK, "%s",
-                 err.message);
+    cr_assert_eq(tbp_read_host_input(h, "t.json", TBP_STR("t"), &input, TBP_WANTED_ALL, NULL, &err),
+                 TBP_OK, "%s", err.message);
     const struct tbp_ledger *l = &h->ledger;
     cr_assert_eq(l->events_read,
                  l->events_emitted + l->events_merged + l->events_quarantined + l->events_dropped);
