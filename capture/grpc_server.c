@@ -20,7 +20,9 @@
 
 enum { READ_BYTES = 64 * 1024, MAX_TURN_BYTES = 1 << 20, MAX_FDS = 1 + TBP_SERVER_MAX_SOCKETS };
 enum { MAX_ACCEPTS_PER_S = 100 }; /* more wait in the system's queue */
-static const int64_t SECOND_NS = 1000000000, CLOSING_NS = 1000000000, PARTING_NS = 5000000000;
+static const int64_t SECOND_NS = 1000000000, CLOSING_NS = 1000000000;
+/* The end: after the last answer, and if there never is one. */
+static const int64_t PARTING_NS = 5000000000, LONGEST_END_NS = 60000000000;
 
 struct slot {
     int fd; /* -1: free */
@@ -233,7 +235,7 @@ static void one_round(struct tbp_grpc_server *s) {
 }
 
 /* Takes leave of all to whom nothing is owed; true while there is anybody. */
-static bool part(struct tbp_grpc_server *s) {
+static bool part(struct tbp_grpc_server *s, int64_t latest_ns) {
     bool is_anybody = false;
     int64_t now = tbp_monotonic_ns();
     for (size_t i = 0; i < TBP_GRPC_MAX_CONNS; i++) {
@@ -243,7 +245,7 @@ static bool part(struct tbp_grpc_server *s) {
         is_anybody = true;
         struct tbp_grpc_owed owed = tbp_grpc_conn_owed(slot->conn);
         if (owed.waiting)
-            s->end_ns = now + PARTING_NS;
+            s->end_ns = now + PARTING_NS < latest_ns ? now + PARTING_NS : latest_ns;
         else if (!owed.taking && !slot->out_n && !slot->closing_ns)
             slot->closing_ns = now + CLOSING_NS;
     }
@@ -254,11 +256,12 @@ static void *serve(void *ctx) {
     struct tbp_grpc_server *s = ctx;
     while (!atomic_load(&s->stop))
         one_round(s);
+    int64_t stop_ns = tbp_monotonic_ns();
+    s->end_ns = stop_ns + PARTING_NS;
     tbp_server_close(&s->sockets);
-    s->end_ns = tbp_monotonic_ns() + PARTING_NS;
     if (s->config.stopping)
         s->config.stopping(s->config.service.ctx);
-    while (part(s))
+    while (part(s, stop_ns + LONGEST_END_NS))
         one_round(s);
     for (size_t i = 0; i < TBP_GRPC_MAX_CONNS; i++)
         slot_close(&s->slots[i]);

@@ -36,8 +36,9 @@ uint16_t tbp_grpc_server_port(const struct tbp_grpc_server *s);
 void tbp_grpc_server_wake(struct tbp_grpc_server *s);
 void tbp_grpc_server_reply(struct tbp_grpc_server *s, uint64_t call_id,
                            struct tbp_grpc_reply *reply);
-/* Accepts nobody any more, waits until calls are answered and their answers taken (for five seconds
- * after the last answer), ends and joins the thread. wake and free may still be called. */
+/* Accepts nobody any more, waits until calls are answered (at most a minute) and their answers
+ * taken (five seconds after the last one), ends and joins the thread. wake and free may still be
+ * called. */
 void tbp_grpc_server_stop(struct tbp_grpc_server *s);
 void tbp_grpc_server_free(struct tbp_grpc_server *s);
 /* In a forked child: closes the sockets, touches nothing else (no thread serves them here). */

@@ -10,6 +10,8 @@ import os
 import threading
 import warnings
 
+from tbprof import errors
+
 try:
     from tbprof import _tbprof as native
     has_extension = True
@@ -131,6 +133,15 @@ def stop(save=True):
 
 _left_open = []  # the log directory of a session that was started here
 os.register_at_fork(after_in_child=_left_open.clear)
+
+
+@atexit.register
+def _stop_server_at_exit():
+    """A capture that runs is answered while there is an interpreter yet: its tracer is of Python."""
+    try:
+        server_stop()
+    except (ValueError, errors.UnimplementedError):
+        pass
 
 
 @atexit.register  # before those of the styles, which come later: after them

@@ -150,6 +150,34 @@ class Servers(recorded.Case):
         tbprof.client.trace(address, self.logdir, 1000)
         self.assertEqual(len(recorded.runs(self.logdir)), 1)
 
+    def test_a_program_that_ends_while_it_is_captured(self):
+        program = ("import sys, tbprof, threading\n"
+                   "from tbprof import _python_tracer\n"
+                   "print(tbprof.start_server(0, allow_python_tracer=True), flush=True)\n"
+                   "def work(): pass\n"
+                   "ended = threading.Event()\n"
+                   "threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()\n"
+                   "is_told = False\n"
+                   "while not ended.is_set():\n"
+                   "    with tbprof.StepTrace('train', step_num=1): work()\n"
+                   "    if not is_told and _python_tracer._state.is_on: is_told = print('recorded', flush=True) is None\n")
+        with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True) as p:
+            def end():
+                p.stdout.readline()
+                p.stdin.close()
+
+            port = int(p.stdout.readline())
+            ending = threading.Thread(target=end)
+            ending.start()
+            with self.assertWarnsRegex(RuntimeWarning, r"recording ended after \d+\.\d+ s instead of 500\.000 s"):
+                folder = tbprof.client.trace(f"127.0.0.1:{port}", self.logdir, 500000,
+                                             options={"python_tracer_level": 1})
+            ending.join()
+        self.assertEqual(p.returncode, 0)
+        self.assertGreater(len(recorded.steps(folder)), 0)
+        self.assertTrue(any(e["name"] == "$<string>:4 work" for e in recorded.events(folder)))
+
     def test_the_environment_starts_one_and_collect_profile_asks_it(self):
         program = ("import itertools, tbprof, time\n"
                    "from tbprof import _core\n"
