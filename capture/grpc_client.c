@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -28,7 +29,7 @@ struct talk {
     enum phase phase;
     int64_t due_ns; /* WAITING: when to begin; CONNECTING: when to give this address up */
     struct tbp_connect connect;
-    struct sockaddr_storage peer; /* of the last connection */
+    struct sockaddr_in peer; /* of the last connection, if it is of this machine */
     struct tbp_h2 *h2;
     int32_t stream;
     size_t request_sent;
@@ -46,8 +47,11 @@ static int on_headers_begin(void *ctx, int32_t stream) {
     return TBP_OK;
 }
 
+/* Times are taken from each other: what is none, or lies a century ahead, would overflow. */
 static void keep_time(struct talk *t, int64_t *to, struct tbp_str value) {
-    t->call->has_server_times = tbp_str_to_i64(value, to);
+    int64_t ns;
+    *to = tbp_str_to_i64(value, &ns) && ns > 0 && ns < INT64_MAX / 2 ? ns : 0;
+    t->call->has_server_times = t->call->server_received_ns && t->call->server_sent_ns;
 }
 
 static int on_header(void *ctx, int32_t stream, struct tbp_str name, struct tbp_str value) {
@@ -262,14 +266,30 @@ static void talk_on(struct talk *t, uint8_t *buffer, short events) {
     }
 }
 
+/* Who is connected to, if it is of this machine; else nobody. "localhost" has two addresses, on
+ * both of which a server listens mostly: they count as one. */
+static struct sockaddr_in loopback_peer(int fd) {
+    struct sockaddr_in6 v6 = {0};
+    struct sockaddr_in v4 = {0};
+    socklen_t size = sizeof v6;
+    if (getpeername(fd, (struct sockaddr *)&v6, &size) != 0 || v6.sin6_family == AF_UNIX ||
+        !tbp_peer_is_loopback((struct sockaddr *)&v6))
+        return v4;
+    memcpy(&v4, &v6, sizeof v4);
+    if (v6.sin6_family != AF_INET6)
+        return v4;
+    v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = v6.sin6_port};
+    if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
+        memcpy(&v4.sin_addr, v6.sin6_addr.s6_addr + 12, sizeof v4.sin_addr);
+    else
+        v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return v4;
+}
+
 /* Who else has reached the server that this one has reached; NULL: nobody. */
 static const struct tbp_target *find_same(struct talk *t) {
-    socklen_t size = sizeof t->peer;
-    t->peer = (struct sockaddr_storage){0};
-    if (getpeername(t->connect.fd, (struct sockaddr *)&t->peer, &size) != 0 ||
-        t->peer.ss_family == AF_UNIX || !tbp_peer_is_loopback((struct sockaddr *)&t->peer))
-        return NULL;
-    for (size_t i = 0; i < t->n_all; i++) {
+    t->peer = loopback_peer(t->connect.fd);
+    for (size_t i = 0; i < t->n_all && t->peer.sin_family; i++) {
         const struct talk *other = &t->all[i];
         if (other != t && !other->call->same_as &&
             memcmp(&other->peer, &t->peer, sizeof t->peer) == 0)
@@ -309,6 +329,7 @@ static void begin_attempt(struct talk *t, int64_t now) {
     call->text[0] = '\0';
     call->body.n = 0;
     call->was_reached = call->was_lost = call->has_server_times = false;
+    call->server_received_ns = call->server_sent_ns = 0;
     call->status = TBP_GRPC_UNKNOWN;
     t->phase = PHASE_CONNECTING;
     tbp_connect_begin(&t->connect, call->target);

@@ -3,8 +3,8 @@
  * Unary gRPC calls to several servers at a time, on the calling thread with one poll loop. Every
  * address of a name is tried (a server may listen on 127.0.0.1 while "localhost" is ::1 first);
  * proxies are never used. A server of this machine that two calls reach by different names is asked
- * by one of them; elsewhere one address may serve many by their names. An answer is stored in
- * memory, up to 2 GiB.
+ * by one of them; elsewhere one address may serve many servers, told apart by name. An answer is
+ * stored in memory, up to 2 GiB.
  *
  * Ownership: calls and their texts are the caller's; what is received is released by
  * tbp_grpc_client_release. Thread-safety: none needed, no state.

@@ -37,11 +37,11 @@ def take_request(connection):
         got += connection.recv(65536)
 
 
-def answered(message=b"", status=0):
-    """Frames: this message, or a status without one."""
+def answered(message=b"", status=0, extra=b""):
+    """Frames: this message, or a status without one; `extra` trailers."""
     body = b"\0" + len(message).to_bytes(4, "big") + message
     head = b"\x88" + literal(b"content-type", b"application/grpc")
-    end = literal(b"grpc-status", str(status).encode())
+    end = literal(b"grpc-status", str(status).encode()) + extra
     return (frame(HEADERS, 5, 1, head + end) if status else
             frame(HEADERS, 4, 1, head) + frame(DATA, 0, 1, body) + frame(HEADERS, 5, 1, end))
 
@@ -217,6 +217,14 @@ class Moods(Case):
         host = self.ask(self.by_hand(answered(b""), write), "--session_id", "r")["hosts"][0]
         self.assertEqual((host["text"], host["events"], host["warnings"]), ("saved by the server", 1, ["lost"]))
 
+    def test_times_of_a_server_that_are_none(self):
+        good, far = str(10**18).encode(), str(2**63 - 1).encode()
+        for received, sent in ((good, good), (far, b"-" + far), (b"x", good), (good, b"")):
+            times = literal(b"tbprof-received-ns", received) + literal(b"tbprof-sent-ns", sent)
+            host = self.ask(self.by_hand(answered(field(7, 1), extra=times)), "--num_tracing_attempts", "1",
+                            code=1)["hosts"][0]
+            self.assertEqual(host["clock_offset_ns"] is not None, (received, sent) == (good, good))
+
     def goes_away(self):
         """The address of a server that closes the connection at each of three calls."""
         listener = socket.create_server(("127.0.0.1", 0))
@@ -293,14 +301,21 @@ class Moods(Case):
         text = self.ask("localhost:1", code=2)["hosts"][0]["text"]
         self.assertIn("127.0.0.1: Connection refused", text)
 
-    def test_one_server_by_two_names_is_asked_once(self):
-        a = self.serve("bind=127.0.0.1")
-        out = self.ask(f"{a.replace('127.0.0.1', 'localhost')},{a}")
-        self.assertEqual(sorted(h["result"] for h in out["hosts"]), ["same", "saved"])
-        same, saved = sorted(out["hosts"], key=lambda h: h["result"])
-        self.assertEqual((saved["attempts"], same["attempts"]), (1, 1))
-        self.assertEqual(same["text"], f"not asked: it is the server of '{saved['address']}'")
+    def test_one_server_by_several_names_is_asked_once(self):
+        """It listens on both addresses of localhost, where there are two."""
+        port = self.serve().rsplit(":", 1)[1]
+        names = ["localhost", "127.0.0.1", "127.1"]
+        out = self.ask(",".join(f"{name}:{port}" for name in names))
+        hosts = {h["result"]: h for h in out["hosts"]}
+        self.assertEqual(sorted(h["result"] for h in out["hosts"]), ["same", "same", "saved"])
+        self.assertEqual({h["attempts"] for h in out["hosts"]}, {1})
+        self.assertEqual(hosts["same"]["text"], f"not asked: it is the server of '{hosts['saved']['address']}'")
         self.assertEqual(len(glob.glob(os.path.join(out["folder"], "*.xplane.pb"))), 1)
+
+    def test_two_servers_with_one_port_are_two(self):
+        port = self.serve("bind=127.0.0.1").rsplit(":", 1)[1]
+        self.addCleanup(Server("bind=127.0.0.2", port=port).stop)
+        self.assertEqual(self.ask(f"127.0.0.1:{port},127.0.0.2:{port}")["saved"], 2)
 
     def test_proxies_are_not_used(self):
         env = {k: "http://127.0.0.1:1" for k in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY",
