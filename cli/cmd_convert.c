@@ -45,16 +45,11 @@ static const struct tbp_opt convert_options[] = {
      "written; all: two "
      "runs, RUN and RUN_pages",
      for_choices},
-    {"semantics", 0, TBP_OPT_CHOICE, AT(semantics), NULL,
-     "whose numbers: the official plugin's with named repairs, without them, or those of "
-     "TensorFlow 2.4-2.8",
-     tbp_semantics_choices},
+    TBP_SEMANTICS_OPTION(AT(semantics)),
     TBP_STEPS_OPTION(AT(steps)),
-    {"from", 0, TBP_OPT_TEXT, AT(from), "FORMAT", "format of the input instead of detecting it",
-     NULL},
+    TBP_FROM_OPTION(AT(from)),
     TBP_JOBS_OPTION(AT(jobs)),
-    {"strict", 0, TBP_OPT_FLAG, AT(strict), NULL, "exit code 1 if anything of the input was lost",
-     NULL},
+    TBP_STRICT_OPTION(AT(strict)),
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
 };
 #undef AT

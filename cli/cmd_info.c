@@ -24,8 +24,7 @@ struct info_values {
 
 #define AT(member) offsetof(struct info_values, member)
 static const struct tbp_opt info_options[] = {
-    {"from", 0, TBP_OPT_TEXT, AT(from), "FORMAT", "format of the input instead of detecting it",
-     NULL},
+    TBP_FROM_OPTION(AT(from)),
     TBP_STEPS_OPTION(AT(steps)),
     TBP_JOBS_OPTION(AT(jobs)),
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},

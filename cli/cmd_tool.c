@@ -27,20 +27,15 @@ static const struct tbp_opt tool_options[] = {
     {"host", 0, TBP_OPT_TEXT, AT(host), "HOST",
      "one host of a run of several; without: all together", NULL},
     {"run", 0, TBP_OPT_TEXT, AT(run), "NAME", "which run of a log directory", NULL},
-    {"semantics", 0, TBP_OPT_CHOICE, AT(semantics), NULL,
-     "whose numbers: the official plugin's with named repairs, without them, or those of "
-     "TensorFlow 2.4-2.8",
-     tbp_semantics_choices},
+    TBP_SEMANTICS_OPTION(AT(semantics)),
     {"dialect", 0, TBP_OPT_CHOICE, AT(dialect), NULL,
      "answer as the newest plugin or as 2.19.0 and older", tbp_dialect_choices},
     TBP_STEPS_OPTION(AT(steps)),
     {"param", 'O', TBP_OPT_LIST, AT(params), "KEY=VALUE",
      "a query parameter of the page, as start_time_ms of trace_viewer@; may be repeated", NULL},
-    {"from", 0, TBP_OPT_TEXT, AT(from), "FORMAT", "format of the input instead of detecting it",
-     NULL},
+    TBP_FROM_OPTION(AT(from)),
     TBP_JOBS_OPTION(AT(jobs)),
-    {"strict", 0, TBP_OPT_FLAG, AT(strict), NULL, "exit code 1 if anything of the input was lost",
-     NULL},
+    TBP_STRICT_OPTION(AT(strict)),
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
 };
 #undef AT

@@ -32,8 +32,7 @@ struct view_values {
 static const struct tbp_opt view_options[] = {
     {"run", 0, TBP_OPT_TEXT, AT(run), "NAME", "one run of this name; several files are its hosts",
      NULL},
-    {"from", 0, TBP_OPT_TEXT, AT(from), "FORMAT", "format of the input instead of detecting it",
-     NULL},
+    TBP_FROM_OPTION(AT(from)),
     {"python", 0, TBP_OPT_TEXT, AT(python), "PROGRAM",
      "the Python that runs TensorBoard; default: the 'tensorboard' on PATH, else python3", NULL},
     {"port", 0, TBP_OPT_NUMBER, AT(port), "0..65535", "port of 127.0.0.1; default: a free one",

@@ -29,10 +29,8 @@ struct tbp_report_values {
          TBP_OPT_TEXT, offsetof(struct tbp_report_values, run),                                    \
          "NAME",       "which run of a log directory",                                             \
          NULL},                                                                                    \
-        TBP_STEPS_OPTION(offsetof(struct tbp_report_values, steps)), {                             \
-        "from", 0, TBP_OPT_TEXT, offsetof(struct tbp_report_values, from), "FORMAT",               \
-            "format of the input instead of detecting it", NULL                                    \
-    }
+        TBP_STEPS_OPTION(offsetof(struct tbp_report_values, steps)),                               \
+        TBP_FROM_OPTION(offsetof(struct tbp_report_values, from))
 
 #define TBP_REPORT_LIMIT_OPTION                                                                    \
     {                                                                                              \

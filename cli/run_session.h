@@ -21,6 +21,24 @@ extern const char *const tbp_steps_words[]; /* to begin with */
 #define TBP_STEPS_OPTION(offset)                                                                   \
     { "steps", 0, TBP_OPT_TEXT, (offset), "SOURCE", tbp_steps_help, tbp_steps_words }
 
+#define TBP_FROM_OPTION(offset)                                                                    \
+    {                                                                                              \
+        "from", 0, TBP_OPT_TEXT, (offset), "FORMAT",                                               \
+            "format of the input instead of detecting it", NULL                                    \
+    }
+#define TBP_SEMANTICS_OPTION(offset)                                                               \
+    {                                                                                              \
+        "semantics", 0, TBP_OPT_CHOICE, (offset), NULL,                                            \
+            "whose numbers: the official plugin's with named repairs, without them, or those of "  \
+            "TensorFlow 2.4-2.8",                                                                  \
+            tbp_semantics_choices                                                                  \
+    }
+#define TBP_STRICT_OPTION(offset)                                                                  \
+    {                                                                                              \
+        "strict", 0, TBP_OPT_FLAG, (offset), NULL,                                                 \
+            "exit code 1 if anything of the input was lost", NULL                                  \
+    }
+
 struct tbp_run_loader {
     const struct tbp_run *run;
     const char *from;       /* --from FORMAT, or NULL */
