@@ -47,16 +47,6 @@ static int read_all(struct tbp_input *in, int fd, const char *path, struct tbp_e
     return status ? status : tbp_spill_finish(&s, in, err);
 }
 
-static int stamp_of(struct tbp_file_stamp *stamp, const struct stat *st, const char *path,
-                    struct tbp_error *err) {
-    if (!S_ISREG(st->st_mode))
-        return tbp_fail(err, TBP_E_IO, "'%s' is not a file", path);
-    *stamp =
-        (struct tbp_file_stamp){(uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
-                                (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec};
-    return TBP_OK;
-}
-
 static int map_or_read(struct tbp_input *in, int fd, const char *path, struct tbp_error *err) {
     struct stat st;
     if (fstat(fd, &st))
@@ -68,7 +58,7 @@ static int map_or_read(struct tbp_input *in, int fd, const char *path, struct tb
         if (p != MAP_FAILED) {
             madvise(p, (size_t)st.st_size, MADV_SEQUENTIAL);
             *in = (struct tbp_input){.data = p, .size = (size_t)st.st_size, .mapped = true};
-            stamp_of(&in->stamp, &st, path, NULL);
+            tbp_file_stamp_fd(&in->stamp, fd, path, NULL);
             tbp_mapped_add(p, in->size, path);
             return TBP_OK;
         }
@@ -95,21 +85,6 @@ int tbp_input_open_watched(struct tbp_input *in, const char *path, const struct 
 
 int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err) {
     return tbp_input_open_watched(in, path, NULL, err);
-}
-
-int tbp_file_stamp(struct tbp_file_stamp *stamp, const char *path, struct tbp_error *err) {
-    struct stat st;
-    if (stat(path, &st))
-        return tbp_fail_errno(err, errno == ENOENT || errno == ENOTDIR ? TBP_E_NOT_FOUND : TBP_E_IO,
-                              "cannot find '%s'", path);
-    return stamp_of(stamp, &st, path, err);
-}
-
-static int stamp_fd(struct tbp_file_stamp *stamp, int fd, const char *path, struct tbp_error *err) {
-    struct stat st;
-    if (fstat(fd, &st))
-        return tbp_fail_errno(err, TBP_E_IO, "cannot stat '%s'", path);
-    return stamp_of(stamp, &st, path, err);
 }
 
 struct copying {
@@ -179,11 +154,11 @@ int tbp_input_open_copy(struct tbp_input *in, const char *path, struct tbp_file_
         return tbp_fail_errno(err, errno == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO, "cannot open '%s'",
                               path);
     struct tbp_file_stamp after = {0};
-    int status = stamp_fd(stamp, fd, path, err);
+    int status = tbp_file_stamp_fd(stamp, fd, path, err);
     if (!status)
         status = read_copy(in, fd, (size_t)stamp->size_bytes, path, pool, err);
     if (!status)
-        status = stamp_fd(&after, fd, path, err);
+        status = tbp_file_stamp_fd(&after, fd, path, err);
     close(fd);
     if (status) {
         tbp_input_release(in);
@@ -191,41 +166,4 @@ int tbp_input_open_copy(struct tbp_input *in, const char *path, struct tbp_file_
     }
     *is_torn = in->size != stamp->size_bytes || !tbp_file_stamp_eq(stamp, &after);
     return tbp_unpack(in, NULL, path, err);
-}
-
-void tbp_input_release(struct tbp_input *in) {
-    if (in->mapped) {
-        tbp_mapped_remove(in->data);
-        munmap((void *)(uintptr_t)in->data, in->size);
-    } else if (!in->is_borrowed) {
-        free((void *)(uintptr_t)in->data);
-    }
-    *in = (struct tbp_input){0};
-}
-
-bool tbp_input_is_torn(const struct tbp_input *in, const char *path) {
-    struct tbp_file_stamp now;
-    if (!in->mapped || tbp_file_stamp(&now, path, NULL) != TBP_OK)
-        return false;
-    bool is_same_file = now.device == in->stamp.device && now.inode == in->stamp.inode;
-    return is_same_file && !tbp_file_stamp_eq(&now, &in->stamp);
-}
-
-void tbp_input_drop_range(const struct tbp_input *in, uint64_t from, uint64_t size) {
-    enum { WORTH_BYTES = 1 << 20 };
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    uint64_t first = (from + page - 1) / page * page, end = (from + size) / page * page;
-    if (in->mapped && size >= WORTH_BYTES && end > first)
-        madvise((void *)(uintptr_t)(in->data + first), end - first, MADV_DONTNEED);
-}
-
-void tbp_input_drop_pages(const struct tbp_input *in) {
-    if (in->mapped)
-        madvise((void *)(uintptr_t)in->data, in->size, MADV_DONTNEED);
-}
-
-void tbp_input_tell(const struct tbp_input *in, uint64_t at) {
-    double part = in->size ? (double)at / (double)in->size : 1;
-    if (in->watch)
-        in->watch->tell(in->watch->ctx, in->is_unpacked ? (1 + part) / 2 : part);
 }

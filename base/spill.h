@@ -15,7 +15,7 @@
 #ifndef TBP_BASE_SPILL_H
 #define TBP_BASE_SPILL_H
 
-#include "base/file.h"
+#include "base/input.h"
 
 enum { TBP_SPILL_MOST_HELD_BYTES = 64 << 20 };
 

@@ -5,7 +5,7 @@
 #ifndef TBP_BASE_UNPACK_H
 #define TBP_BASE_UNPACK_H
 
-#include "base/file.h"
+#include "base/input.h"
 
 #include <sys/types.h>
 

@@ -7,7 +7,7 @@
 #ifndef TBP_BASE_ZIP_H
 #define TBP_BASE_ZIP_H
 
-#include "base/file.h"
+#include "base/input.h"
 
 #include <limits.h>
 

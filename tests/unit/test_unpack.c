@@ -2,6 +2,7 @@
  *
  * Inputs of unknown size: held in memory up to a bound, in a file without a name beyond it.
  */
+#include "base/file.h"
 #include "base/spill.h"
 
 #include <criterion/criterion.h>
