@@ -362,11 +362,11 @@ struct tbp_capture_job *tbp_capture_job_new(struct tbp_capture_worker *w) {
         if (w->jobs[i].state == TBP_CAPTURE_FREE)
             job = &w->jobs[i];
     }
-    pthread_mutex_unlock(&w->lock);
     if (job) {
-        *job = (struct tbp_capture_job){0};
+        *job = (struct tbp_capture_job){0}; /* its state, which the worker looks at, included */
         tbp_arena_init(&job->arena);
     }
+    pthread_mutex_unlock(&w->lock);
     return job;
 }
 
