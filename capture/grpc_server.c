@@ -234,6 +234,12 @@ static void one_round(struct tbp_grpc_server *s) {
     }
 }
 
+/* At once, since nothing may wake the loop before the peer hears of it. */
+static void say_goodbye(struct tbp_grpc_server *s, struct slot *slot, int64_t now) {
+    slot->closing_ns = now + CLOSING_NS;
+    serve_guarded(&(struct turn){s, slot, 0, now});
+}
+
 /* Takes leave of all to whom nothing is owed; true while there is anybody. */
 static bool part(struct tbp_grpc_server *s, int64_t latest_ns) {
     bool is_anybody = false;
@@ -247,7 +253,7 @@ static bool part(struct tbp_grpc_server *s, int64_t latest_ns) {
         if (owed.waiting)
             s->end_ns = now + PARTING_NS < latest_ns ? now + PARTING_NS : latest_ns;
         else if (!owed.taking && !slot->out_n && !slot->closing_ns)
-            slot->closing_ns = now + CLOSING_NS;
+            say_goodbye(s, slot, now);
     }
     return is_anybody && now < s->end_ns;
 }
