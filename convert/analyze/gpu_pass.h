@@ -17,9 +17,4 @@ extern const struct tbp_analysis tbp_analysis_gpu_pass;
 const struct tbp_gpu_pass *tbp_gpu_pass(struct tbp_session *s, uint32_t host,
                                         struct tbp_error *err);
 
-/* Unites equal kernels if asked to (the first one's occupancy stays), orders them, keeps the
- * longest and sums by op. `kernels` is reordered. */
-struct tbp_kernel_table *tbp_kernel_table_make(struct tbp_kernel *kernels, size_t n,
-                                               bool unite_equal, struct tbp_arena *a);
-
 #endif

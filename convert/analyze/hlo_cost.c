@@ -12,15 +12,6 @@
 
 enum { UNVISITED, OPEN, DONE };
 
-/* Far above the largest programs seen; keeps hostile ones from running for minutes. */
-#define BASE_WORK            ((uint64_t)1 << 24)
-#define WORK_PER_INSTRUCTION ((uint64_t)256)
-
-bool tbp_hlo_walk_spend(struct tbp_hlo_walk *w, uint64_t steps) {
-    w->work += steps;
-    return w->work <= BASE_WORK + WORK_PER_INSTRUCTION * w->m->n;
-}
-
 static const struct tbp_hlo_shape *operand_shape(const struct tbp_hlo_walk *w,
                                                  const struct tbp_hlo_node *n, uint32_t k) {
     return &tbp_hlo_operand(w, n, k)->shape;

@@ -36,8 +36,13 @@ struct tbp_hlo_cost {
     double flops, bytes, adjust; /* adjust: flops that run for free because operands are narrow */
 };
 
-/* False once a program asks for more steps than any real one: its costs are then unknown. */
-bool tbp_hlo_walk_spend(struct tbp_hlo_walk *w, uint64_t steps);
+/* False once a program asks for more steps than any real one (far above the largest seen; keeps
+ * hostile ones from running for minutes): its costs are then unknown. */
+static inline bool tbp_hlo_walk_spend(struct tbp_hlo_walk *w, uint64_t steps) {
+    const uint64_t base = UINT64_C(1) << 24, per_instruction = 256;
+    w->work += steps;
+    return w->work <= base + per_instruction * w->m->n;
+}
 /* Costs of a fusion, from its (visited) computation. False: the program's costs are unknown. */
 bool tbp_hlo_fusion_cost(struct tbp_hlo_walk *w, struct tbp_hlo_node *fusion,
                          struct tbp_hlo_cost *c);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ordering kernels and summing them by op; the table of all hosts. Source: spec
- * tables/RULES.md 9.5-9.7 and 11.
+ * Ordering kernels and summing them by op. Source: spec tables/RULES.md 9.5-9.7 and 11.
  */
 #include "convert/analyze/kernel_table.h"
 
 #include "base/sort.h"
 #include "base/vec.h"
-#include "convert/analyze/gpu_pass.h"
 
 static int compare_u32(const uint32_t *x, const uint32_t *y, size_t n) {
     for (size_t i = 0; i < n; i++) {
@@ -123,48 +121,4 @@ const struct tbp_kernel_op *tbp_kernel_op_find(const struct tbp_kernel_table *t,
         }
     }
     return NULL;
-}
-
-static int kernels_of_host(struct tbp_session *s, uint32_t host, struct tbp_arena *out,
-                           void **table, struct tbp_error *err) {
-    const struct tbp_gpu_pass *pass = tbp_gpu_pass(s, host, err);
-    (void)out;
-    if (!pass) {
-        return tbp_cause(err, "while summing kernels");
-    }
-    *table = (void *)(uintptr_t)pass->kernels;
-    return TBP_OK;
-}
-
-/* Hosts are listed together; equal kernels of two hosts stay two rows. */
-static int kernels_of_all(struct tbp_session *s, struct tbp_arena *out, void **table,
-                          struct tbp_error *err) {
-    uint32_t n_hosts = tbp_session_n_hosts(s);
-    struct tbp_kernel *kernels =
-        TBP_NEW_N(out, struct tbp_kernel, (size_t)n_hosts * TBP_KERNELS_MAX);
-    size_t n = 0;
-    for (uint32_t i = 0; i < n_hosts; i++) {
-        const struct tbp_kernel_table *t = tbp_kernels(s, i, err);
-        if (!t) {
-            return tbp_cause(err, "while summing kernels of host %u", (unsigned)i);
-        }
-        if (t->n_kernels > 0) {
-            memcpy(kernels + n, t->kernels, t->n_kernels * sizeof *kernels);
-        }
-        n += t->n_kernels;
-    }
-    *table = tbp_kernel_table_make(kernels, n, false, out);
-    return TBP_OK;
-}
-
-const struct tbp_analysis tbp_analysis_kernels = {
-    .name = "kernels",
-    .help = "kernels by name, launch and op",
-    .host = kernels_of_host,
-    .all = kernels_of_all,
-};
-
-const struct tbp_kernel_table *tbp_kernels(struct tbp_session *s, uint32_t host,
-                                           struct tbp_error *err) {
-    return tbp_session_table(s, &tbp_analysis_kernels, host, err);
 }

@@ -57,4 +57,9 @@ bool tbp_kernel_name_uses_tensor_core(struct tbp_str kernel_name, enum tbp_gpu_v
 bool tbp_op_is_tensor_core_eligible(struct tbp_str op_name);
 bool tbp_equation_is_tensor_core_eligible(struct tbp_str equation);
 
+/* Unites equal kernels if asked to (the first one's occupancy stays), orders them, keeps the
+ * longest and sums by op. `kernels` is reordered. */
+struct tbp_kernel_table *tbp_kernel_table_make(struct tbp_kernel *kernels, size_t n,
+                                               bool unite_equal, struct tbp_arena *a);
+
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Device ops and framework ops as analyses: per host out of the pass over device events, for all
- * hosts out of the hosts' tables. Source: spec tables/RULES.md 10.1 and 14.
+ * Device ops, framework ops and kernels as analyses: per host out of the pass over device events,
+ * for all hosts out of the hosts' tables. Source: spec tables/RULES.md 9.7, 10.1, 11 and 14.
  */
 #include "convert/analyze/gpu_pass.h"
+#include "convert/analyze/kernel_table.h"
 #include "convert/analyze/op_name.h"
 
 typedef const struct tbp_op_table *op_table_fn(struct tbp_session *s, uint32_t host,
@@ -118,4 +119,50 @@ const struct tbp_op_table *tbp_device_ops(struct tbp_session *s, uint32_t host,
 const struct tbp_op_table *tbp_framework_ops(struct tbp_session *s, uint32_t host,
                                              struct tbp_error *err) {
     return tbp_session_table(s, &tbp_analysis_framework_ops, host, err);
+}
+
+/* ---- kernels ---- */
+
+static int kernels_of_host(struct tbp_session *s, uint32_t host, struct tbp_arena *out,
+                           void **table, struct tbp_error *err) {
+    const struct tbp_gpu_pass *pass = tbp_gpu_pass(s, host, err);
+    (void)out;
+    if (!pass) {
+        return tbp_cause(err, "while summing kernels");
+    }
+    *table = (void *)(uintptr_t)pass->kernels;
+    return TBP_OK;
+}
+
+/* Hosts are listed together; equal kernels of two hosts stay two rows. */
+static int kernels_of_all(struct tbp_session *s, struct tbp_arena *out, void **table,
+                          struct tbp_error *err) {
+    uint32_t n_hosts = tbp_session_n_hosts(s);
+    struct tbp_kernel *kernels =
+        TBP_NEW_N(out, struct tbp_kernel, (size_t)n_hosts * TBP_KERNELS_MAX);
+    size_t n = 0;
+    for (uint32_t i = 0; i < n_hosts; i++) {
+        const struct tbp_kernel_table *t = tbp_kernels(s, i, err);
+        if (!t) {
+            return tbp_cause(err, "while summing kernels of host %u", (unsigned)i);
+        }
+        if (t->n_kernels > 0) {
+            memcpy(kernels + n, t->kernels, t->n_kernels * sizeof *kernels);
+        }
+        n += t->n_kernels;
+    }
+    *table = tbp_kernel_table_make(kernels, n, false, out);
+    return TBP_OK;
+}
+
+const struct tbp_analysis tbp_analysis_kernels = {
+    .name = "kernels",
+    .help = "kernels by name, launch and op",
+    .host = kernels_of_host,
+    .all = kernels_of_all,
+};
+
+const struct tbp_kernel_table *tbp_kernels(struct tbp_session *s, uint32_t host,
+                                           struct tbp_error *err) {
+    return tbp_session_table(s, &tbp_analysis_kernels, host, err);
 }
