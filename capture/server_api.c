@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { MAX_SERVERS = 8, MAX_DURATION_MS = 600000, DAY_MS = 86400000, MAX_TOKEN = 200 };
 
@@ -326,6 +327,7 @@ void tbp_server_autostart(void) {
         return;
     if (!tbp_str_to_u64(tbp_str_c(value), &port) || port > 65535)
         tbp_log(TBP_LOG_WARNING, "no profiler server: TBPROF_SERVER='%.40s' is no port", value);
-    else if (tbprof_server_start((int)port, NULL, &server) != TBPROF_OK)
-        tbp_log(TBP_LOG_WARNING, "no profiler server: %s", tbprof_last_error());
+    else if (tbprof_server_start((int)port, NULL, &server) != TBPROF_OK) /* as of a shell's child */
+        tbp_log(TBP_LOG_WARNING, "no profiler server in process %ld ('%.40s'): %s", (long)getpid(),
+                program_invocation_short_name, tbprof_last_error());
 }

@@ -369,9 +369,9 @@ const struct tbp_command tbp_command_run = {
         "in it and in the processes that it starts are recorded without a change to its "
         "code. Signals and the exit code are handed on. What a process had recorded that "
         "was killed or crashed is recovered when PROGRAM has ended. With --server (or "
-        "TBPROF_SERVER) "
-        "they are recorded only when a client asks; of several processes the first one that loads "
-        "the runtime has the port.",
+        "TBPROF_SERVER) they are recorded only when a client asks. Of several processes the first "
+        "one that loads the runtime has the port, others say that they have not: scripts that wrap "
+        "a program should 'exec' it.",
     .examples = run_examples,
     .options = run_options,
     .values_size = sizeof(struct run_values),

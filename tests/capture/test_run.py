@@ -128,6 +128,12 @@ class OnDemand(Run):
             self.assertIn("recorded is what 'tbprof capture --service_addr localhost:6009' asks for", told)
             self.assertNotIn("nothing was recorded", told)
 
+    def test_a_process_without_the_port_says_so(self):
+        code, told = self.start("--server=6009", "--", "sh", "-c", "sleep 0; true",
+                                TBPROF_SERVER_BIND="unix:" + self.path("socket"))
+        self.assertEqual(code, 0)
+        self.assertRegex(told, r"no profiler server in process \d+ \('sleep'\): .*: Address already in use")
+
     def test_a_program_that_ends_while_it_is_captured(self):
         """It has not stopped its server, and goes the way of exit()."""
         p = self.serve("--server=6009")
