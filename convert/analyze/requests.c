@@ -372,7 +372,7 @@ static void extend_to_batch(const struct request_reader *r, struct request *q) {
 
 static void finish(struct request_reader *r, struct tbp_arena *out, struct tbp_request_table *t) {
     struct tbp_sweep sweep;
-    tbp_sweep_init(&sweep, r->spans.at, r->spans.n, r->requests.n);
+    tbp_sweep_init(&sweep, r->spans.at, r->spans.n, r->requests.n, NULL);
     t->requests = TBP_NEW_N(out, struct tbp_served_request, r->requests.n);
     for (size_t k = 0; k < r->requests.n; k++) {
         struct request *q = &r->requests.at[k];

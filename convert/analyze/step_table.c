@@ -74,11 +74,11 @@ struct closed_steps {
     TBP_VEC(struct closed_step) steps;
 };
 
-static void close_steps(struct tbp_step_events *e, bool has_device, struct tbp_step_table *t,
-                        struct closed_steps *closed) {
+static void close_steps(struct tbp_step_events *e, bool has_device, struct tbp_pool *pool,
+                        struct tbp_step_table *t, struct closed_steps *closed) {
     struct tbp_sweep sweep;
     uint32_t *order = order_groups(e);
-    tbp_sweep_init(&sweep, e->spans.at, e->spans.n, e->groups.n);
+    tbp_sweep_init(&sweep, e->spans.at, e->spans.n, e->groups.n, pool);
     tbp_vec_release(&e->spans);
     for (size_t i = 0; i < e->groups.n; i++) {
         const struct tbp_step_group *g = &e->groups.at[order[i]];
@@ -96,7 +96,7 @@ static void close_steps(struct tbp_step_events *e, bool has_device, struct tbp_s
 }
 
 void tbp_step_table_make(const struct tbp_host *h, enum tbp_semantics semantics,
-                         struct tbp_arena *out, struct tbp_step_table *t) {
+                         struct tbp_pool *pool, struct tbp_arena *out, struct tbp_step_table *t) {
     *t = (struct tbp_step_table){0};
     if (tbp_host_has_tpu(h)) {
         tbp_tpu_steps_make(h, out, t);
@@ -105,7 +105,7 @@ void tbp_step_table_make(const struct tbp_host *h, enum tbp_semantics semantics,
     struct tbp_step_events e;
     struct closed_steps closed = {0};
     tbp_step_events_collect(&e, h, semantics);
-    close_steps(&e, has_gpu(h), t, &closed);
+    close_steps(&e, has_gpu(h), pool, t, &closed);
     tbp_step_events_release(&e);
     t->n_steps = closed.steps.n;
     t->steps = TBP_NEW_N(out, struct tbp_step, t->n_steps);
@@ -125,7 +125,7 @@ bool tbp_host_has_steps(const struct tbp_host *h, enum tbp_semantics semantics) 
     struct tbp_arena scratch;
     struct tbp_step_table t;
     tbp_arena_init(&scratch);
-    tbp_step_table_make(h, semantics, &scratch, &t);
+    tbp_step_table_make(h, semantics, NULL, &scratch, &t);
     bool any = t.n_steps > 0;
     tbp_arena_release(&scratch);
     return any;
@@ -153,7 +153,7 @@ static int steps_of_host(struct tbp_session *s, uint32_t host, struct tbp_arena 
     if (!h)
         return err ? err->code : TBP_E_INTERNAL;
     struct tbp_step_table *t = TBP_NEW(out, struct tbp_step_table);
-    tbp_step_table_make(h, tbp_session_semantics(s), out, t);
+    tbp_step_table_make(h, tbp_session_semantics(s), tbp_session_pool(s), out, t);
     *table = t;
     return TBP_OK;
 }

@@ -80,8 +80,8 @@ const struct tbp_step_core *tbp_step_core_find(const struct tbp_step *step, uint
 /* Where a core is, or NULL. */
 const struct tbp_core_place *tbp_core_place_find(const struct tbp_step_table *t, uint32_t core);
 
-/* One host's table, for analyses and tests. */
+/* One host's table, for analyses and tests. pool may be NULL. */
 void tbp_step_table_make(const struct tbp_host *h, enum tbp_semantics semantics,
-                         struct tbp_arena *out, struct tbp_step_table *t);
+                         struct tbp_pool *pool, struct tbp_arena *out, struct tbp_step_table *t);
 
 #endif

@@ -7,12 +7,13 @@
  */
 #include "convert/analyze/sweep.h"
 
+#include "base/guard.h"
 #include "base/vec.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-enum { KEY_BITS = 5, START_BIT = 16, PART_MASK = 15, SMALL = 48 };
+enum { KEY_BITS = 5, START_BIT = 16, PART_MASK = 15, SMALL = 48, GROUPS_AT_A_TIME = 64 };
 #define LONGEST_PS (UINT64_C(1) << (64 - KEY_BITS))
 
 struct extent {
@@ -137,7 +138,24 @@ static void place_keys(struct tbp_sweep *s, const struct tbp_span *spans, size_t
     }
 }
 
-void tbp_sweep_init(struct tbp_sweep *s, const struct tbp_span *spans, size_t n, size_t n_groups) {
+static int sort_groups(void *ctx, size_t job, struct tbp_error *err) {
+    const struct tbp_sweep *s = ctx;
+    size_t from = job * GROUPS_AT_A_TIME, end = from + GROUPS_AT_A_TIME, largest = 0;
+    (void)err;
+    end = end < s->n_groups ? end : s->n_groups;
+    for (size_t g = from; g < end; g++) {
+        size_t n = s->first[g + 1] - s->first[g];
+        largest = n > largest ? n : largest;
+    }
+    uint64_t *spare = take(largest, sizeof *spare);
+    for (size_t g = from; g < end; g++)
+        sort_keys(s->keys + s->first[g], s->first[g + 1] - s->first[g], spare);
+    tbp_vec_free_bytes(spare);
+    return TBP_OK;
+}
+
+void tbp_sweep_init(struct tbp_sweep *s, const struct tbp_span *spans, size_t n, size_t n_groups,
+                    struct tbp_pool *pool) {
     *s = (struct tbp_sweep){.n_groups = n_groups};
     struct extent *extents = take(n_groups, sizeof *extents);
     s->base_ps = take(n_groups, sizeof *s->base_ps);
@@ -154,9 +172,7 @@ void tbp_sweep_init(struct tbp_sweep *s, const struct tbp_span *spans, size_t n,
         e->high = high > e->high ? high : e->high;
         s->first[spans[i].group + 2] += 2;
     }
-    uint64_t largest = 0;
     for (size_t g = 0; g < n_groups; g++) {
-        largest = s->first[g + 2] > largest ? s->first[g + 2] : largest;
         s->first[g + 2] += s->first[g + 1];
         if (extents[g].low > extents[g].high) /* no spans */
             extents[g] = (struct extent){0, 0};
@@ -165,8 +181,10 @@ void tbp_sweep_init(struct tbp_sweep *s, const struct tbp_span *spans, size_t n,
     place_keys(s, spans, n, extents);
     for (size_t g = 0; g < n_groups; g++)
         s->base_ps[g] = is_wide(&extents[g]) ? UINT64_MAX : extents[g].low;
-    s->spare = take(largest, sizeof *s->spare);
     tbp_vec_free_bytes(extents);
+    size_t jobs = (n_groups + GROUPS_AT_A_TIME - 1) / GROUPS_AT_A_TIME;
+    if (tbp_pool_for(pool, jobs, sort_groups, s, NULL) != TBP_OK)
+        tbp_out_of_memory(0); /* they fail of nothing else */
 }
 
 static uint64_t overlap(uint64_t a0, uint64_t a1, uint64_t b0, uint64_t b1) {
@@ -181,12 +199,11 @@ static unsigned highest_below(uint32_t open, unsigned t) {
     return 31u - (unsigned)__builtin_clz(lower);
 }
 
-void tbp_sweep_group(struct tbp_sweep *s, size_t group, uint64_t clip_begin_ps,
+void tbp_sweep_group(const struct tbp_sweep *s, size_t group, uint64_t clip_begin_ps,
                      uint64_t clip_end_ps, struct tbp_sweep_sums *out) {
     memset(out, 0, sizeof *out);
-    uint64_t *keys = s->keys + s->first[group];
+    const uint64_t *keys = s->keys + s->first[group];
     size_t n = s->first[group + 1] - s->first[group];
-    sort_keys(keys, n, s->spare);
     bool ranked = s->base_ps[group] == UINT64_MAX;
     int64_t count[TBP_STEP_PARTS] = {0};
     uint32_t open = 0;
@@ -217,6 +234,5 @@ void tbp_sweep_release(struct tbp_sweep *s) {
     tbp_vec_free_bytes(s->first);
     tbp_vec_free_bytes(s->base_ps);
     tbp_vec_free_bytes(s->times);
-    tbp_vec_free_bytes(s->spare);
     *s = (struct tbp_sweep){0};
 }

@@ -2,7 +2,7 @@
  *
  * Typed spans that overlap -> for each group of spans how long each type was the highest one open.
  *
- *     tbp_sweep_init(&s, spans, n, n_groups);
+ *     tbp_sweep_init(&s, spans, n, n_groups, pool);
  *     for (g …) tbp_sweep_group(&s, g, clip_begin_ps, clip_end_ps, &sums);
  *     tbp_sweep_release(&s);
  *
@@ -10,10 +10,12 @@
  * piece between two neighbouring cuts belongs to the highest open type, to UNKNOWN if none is. A
  * span of no length leaves its type in force until the next cut that changes it: the official
  * reading does so. Source: spec pages/RULES.md 3.4 and 3.6. Ownership: the sweep owns its keys, on
- * the heap. Thread-safety: one thread at a time.
+ * the heap. Thread-safety: const after init.
  */
 #ifndef TBP_CONVERT_ANALYZE_SWEEP_H
 #define TBP_CONVERT_ANALYZE_SWEEP_H
+
+#include "base/pool.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,12 +44,11 @@ struct tbp_span {
 };
 
 struct tbp_sweep {
-    uint64_t
-        *keys; /* of all groups, each group's together: time << 5 | is start << 4 | 15 - part */
+    uint64_t *keys;    /* of all groups, each group's together and in order:
+                          time << 5 | is start << 4 | 15 - part */
     uint64_t *first;   /* n_groups + 1: where the keys of a group begin */
     uint64_t *base_ps; /* per group: what the time in its keys counts from */
     uint64_t *times;   /* groups longer than 2^59 ps: their keys hold an index into this instead */
-    uint64_t *spare;   /* room for sorting the largest group */
     size_t n_groups, n_times;
 };
 
@@ -57,9 +58,10 @@ struct tbp_sweep_sums {
     uint32_t seen; /* bit per part: it had a piece, if only one of no length */
 };
 
-void tbp_sweep_init(struct tbp_sweep *s, const struct tbp_span *spans, size_t n, size_t n_groups);
-/* Once per group (its keys are sorted in place). */
-void tbp_sweep_group(struct tbp_sweep *s, size_t group, uint64_t clip_begin_ps,
+/* pool: groups are sorted side by side; NULL is fine. */
+void tbp_sweep_init(struct tbp_sweep *s, const struct tbp_span *spans, size_t n, size_t n_groups,
+                    struct tbp_pool *pool);
+void tbp_sweep_group(const struct tbp_sweep *s, size_t group, uint64_t clip_begin_ps,
                      uint64_t clip_end_ps, struct tbp_sweep_sums *out);
 void tbp_sweep_release(struct tbp_sweep *s);
 

@@ -57,7 +57,7 @@ static void add_line(struct tbp_plane *p, int64_t id, const struct event *events
 
 static struct tbp_step_table table(void) {
     struct tbp_step_table t;
-    tbp_step_table_make(&host, TBP_SEMANTICS_OFFICIAL, &arena, &t);
+    tbp_step_table_make(&host, TBP_SEMANTICS_OFFICIAL, NULL, &arena, &t);
     return t;
 }
 

@@ -17,7 +17,7 @@ static struct tbp_sweep_sums sums_of(const struct tbp_span *spans, size_t n, uin
                                      uint64_t end) {
     struct tbp_sweep s;
     struct tbp_sweep_sums sums;
-    tbp_sweep_init(&s, spans, n, 1);
+    tbp_sweep_init(&s, spans, n, 1, NULL);
     tbp_sweep_group(&s, 0, begin, end, &sums);
     tbp_sweep_release(&s);
     return sums;
@@ -66,7 +66,7 @@ Test(sweep, keeps_groups_apart) {
     const struct tbp_span spans[] = {{0, 4, 1, HOST}, {1, 3, 0, COMPUTE}, {2, 9, 1, HOST}};
     struct tbp_sweep s;
     struct tbp_sweep_sums a, b;
-    tbp_sweep_init(&s, spans, 3, 3);
+    tbp_sweep_init(&s, spans, 3, 3, NULL);
     tbp_sweep_group(&s, 0, 0, 100, &a);
     tbp_sweep_group(&s, 1, 0, 100, &b);
     cr_assert_eq(a.whole_ps[COMPUTE], 2);
@@ -77,6 +77,28 @@ Test(sweep, keeps_groups_apart) {
     tbp_sweep_release(&s);
 }
 
+/* Group g: sixty spans of g + 1 ps, one every 2000 ps, the last one first. */
+Test(sweep, sorts_many_groups_side_by_side) {
+    enum { GROUPS = 1000, EACH = 60 };
+    static struct tbp_span spans[GROUPS * EACH];
+    struct tbp_pool *pool = tbp_pool_new(3);
+    struct tbp_sweep s;
+    size_t n = 0;
+    for (uint32_t k = EACH; k-- > 0;)
+        for (uint32_t g = 0; g < GROUPS; g++)
+            spans[n++] =
+                (struct tbp_span){1000 * g + 2000 * k, 1000 * g + 2000 * k + g + 1, g, HOST};
+    tbp_sweep_init(&s, spans, n, GROUPS, pool);
+    for (uint32_t g = 0; g < GROUPS; g++) {
+        struct tbp_sweep_sums sums;
+        tbp_sweep_group(&s, g, 0, UINT64_MAX, &sums);
+        cr_assert_eq(sums.whole_ps[HOST], EACH * (g + 1), "group %u", g);
+        cr_assert_eq(sums.whole_ps[TBP_PART_UNKNOWN], (EACH - 1) * (2000 - (g + 1)), "group %u", g);
+    }
+    tbp_sweep_release(&s);
+    tbp_pool_free(pool);
+}
+
 Test(sweep, measures_spans_of_any_distance) {
     /* Beyond 2^59 ps the keys hold ranks of times. */
     const uint64_t far = UINT64_C(1) << 62;
@@ -84,7 +106,7 @@ Test(sweep, measures_spans_of_any_distance) {
         {10, 20, 0, HOST}, {far, far + 5, 0, COMPUTE}, {UINT64_MAX, UINT64_MAX, 1, COPY}};
     struct tbp_sweep s;
     struct tbp_sweep_sums sums;
-    tbp_sweep_init(&s, spans, 3, 2);
+    tbp_sweep_init(&s, spans, 3, 2, NULL);
     tbp_sweep_group(&s, 0, 0, UINT64_MAX, &sums);
     cr_assert_eq(sums.whole_ps[HOST], 10);
     cr_assert_eq(sums.whole_ps[COMPUTE], 5);
