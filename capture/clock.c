@@ -7,7 +7,8 @@
  */
 #include "capture/clock.h"
 
-#include <pthread.h>
+#include "base/quiet_thread.h"
+
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +99,8 @@ static void *test_counter(void *result) {
 static bool counter_is_good(void) {
     bool is_good = false;
     pthread_t tester;
-    if (!cpu_says_invariant() || pthread_create(&tester, NULL, test_counter, &is_good) != 0)
+    if (!cpu_says_invariant() ||
+        tbp_quiet_thread(&tester, "tbprof-clock", test_counter, &is_good, NULL) != TBP_OK)
         return false;
     pthread_join(tester, NULL);
     return is_good;

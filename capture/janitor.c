@@ -5,14 +5,13 @@
  */
 #include "capture/janitor.h"
 
+#include "base/quiet_thread.h"
 #include "capture/clock.h"
 #include "capture/gpu_session.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -97,7 +96,6 @@ static int64_t work(struct tbp_session *session, struct agenda *a, int64_t now) 
 
 static void *run(void *argument) {
     struct tbp_session *session = argument;
-    prctl(PR_SET_NAME, "tbprof-janitor");
     int64_t now = tbp_clock_ns(CLOCK_MONOTONIC);
     struct agenda agenda = {.anchor = now + 10 * MILLISECOND_NS,
                             .gpu = now + 100 * MILLISECOND_NS,
@@ -119,15 +117,11 @@ static void *run(void *argument) {
 }
 
 int tbp_janitor_start(struct tbp_session *session, struct tbp_error *err) {
-    sigset_t all, before;
-    sigfillset(&all);
     janitor.session = session;
     __atomic_store_n(&janitor.must_end, false, __ATOMIC_RELAXED);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&janitor.thread, NULL, run, session);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    janitor.is_running = rc == 0;
-    return rc == 0 ? TBP_OK : tbp_fail(err, TBP_E_MEMORY, "starting a helper thread failed");
+    int rc = tbp_quiet_thread(&janitor.thread, "tbprof-janitor", run, session, err);
+    janitor.is_running = rc == TBP_OK;
+    return rc;
 }
 
 void tbp_janitor_stop(void) {
