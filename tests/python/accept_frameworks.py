@@ -56,7 +56,7 @@ def keras_script(backend, sleep, logdir):
         def on_train_batch_begin(self, batch, logs=None):
             self.readings.append(time.perf_counter())
 
-    width = 64 if sleep else 2 * PARTS["width"]
+    width = 64 if sleep else 3 * PARTS["width"]
     model = keras.Sequential([keras.Input((PARTS["width"],)), keras.layers.Dense(width, activation="relu"),
                               keras.layers.Dense(width, activation="relu"), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
