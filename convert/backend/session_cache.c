@@ -22,6 +22,7 @@ struct tbp_held {
     struct tbp_arena arena; /* holds this, too */
     struct tbp_session_cache *cache;
     struct tbp_session *session;
+    struct tbp_bodies bodies;
     struct tbp_run_files files;
     enum tbp_wanted wanted; /* the events that are read */
     pthread_rwlock_t events;
@@ -57,6 +58,7 @@ struct tbp_session_cache *tbp_session_cache_new(uint64_t budget_bytes, enum tbp_
 
 static void free_held(struct tbp_held *h) {
     tbp_session_free(h->session);
+    tbp_bodies_release(&h->bodies);
     pthread_rwlock_destroy(&h->events);
     struct tbp_arena arena = h->arena;
     tbp_arena_release(&arena);
@@ -161,6 +163,7 @@ static struct tbp_held *make(struct tbp_session_cache *c, const struct tbp_run_f
         return NULL;
     }
     pthread_rwlock_init(&m.held->events, NULL);
+    tbp_bodies_init(&m.held->bodies);
     m.held->arena = m.arena;
     return m.held;
 }
@@ -288,7 +291,8 @@ int tbp_session_cache_acquire(struct tbp_session_cache *c, const struct tbp_run_
 }
 
 bool tbp_session_cache_put_back(struct tbp_session_cache *c, struct tbp_held *h) {
-    uint64_t memory_bytes = tbp_session_memory(h->session) + h->arena.reserved_bytes;
+    uint64_t memory_bytes =
+        tbp_session_memory(h->session) + h->arena.reserved_bytes + tbp_bodies_size(&h->bodies);
     bool is_stale = h->is_stale;
     pthread_mutex_lock(&c->lock);
     c->stats.memory_bytes += memory_bytes - h->memory_bytes;
@@ -316,6 +320,10 @@ void tbp_session_cache_set_budget(struct tbp_session_cache *c, uint64_t budget_b
 
 struct tbp_session *tbp_held_session(struct tbp_held *held) {
     return held->session;
+}
+
+struct tbp_bodies *tbp_held_bodies(struct tbp_held *held) {
+    return &held->bodies;
 }
 
 void tbp_held_begin(struct tbp_held *held, bool alone) {

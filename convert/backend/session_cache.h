@@ -24,6 +24,7 @@
 #define TBP_CONVERT_BACKEND_SESSION_CACHE_H
 
 #include "convert/analyze/session.h"
+#include "convert/backend/bodies.h"
 #include "convert/backend/run_files.h"
 
 struct tbp_session_cache;
@@ -51,6 +52,7 @@ int tbp_session_cache_acquire(struct tbp_session_cache *c, const struct tbp_run_
 bool tbp_session_cache_put_back(struct tbp_session_cache *c, struct tbp_held *held);
 
 struct tbp_session *tbp_held_session(struct tbp_held *held);
+struct tbp_bodies *tbp_held_bodies(struct tbp_held *held);
 /* Around work on events, and around work that gives events back (prepare: alone on the session). */
 void tbp_held_begin(struct tbp_held *held, bool alone);
 void tbp_held_end(struct tbp_held *held);

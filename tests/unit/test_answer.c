@@ -8,7 +8,12 @@
 #include "tests/support/tiny_run.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static struct tiny_host host;
 static struct tbp_bytes bytes;
@@ -93,4 +98,63 @@ Test(answer, packed_is_the_same_body) {
         tbp_sink_memory_release(&plain);
         tbp_sink_memory_release(&packed);
     }
+}
+
+/* ---- answers that are repeated ---- */
+
+/* The run of one host in `folder`, whose events begin with this name, at a time long past. */
+static void write_run(const char *path, const char *event, long mtime_s) {
+    struct tiny_host h = {0};
+    tiny_plane(&h, "/host:CPU");
+    tiny_line(&h, 1);
+    tiny_event(&h, event, 1000, 2000);
+    struct tbp_str b = tiny_bytes(&h);
+    FILE *f = fopen(path, "wb");
+    cr_assert_not_null(f);
+    cr_assert_eq(fwrite(b.p, 1, b.n, f), b.n);
+    fclose(f);
+    struct timespec times[2] = {{1700000000 + mtime_s, 0}, {1700000000 + mtime_s, 0}};
+    cr_assert_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+    tbp_wire_out_release(&h.bytes);
+}
+
+/* Whether the packed trace of the file, whole or searched, has the word in it. */
+static bool trace_has(const char *path, const struct tbp_tool_option *search, const char *word) {
+    struct tbp_question q = {.paths = &path,
+                             .n_paths = 1,
+                             .tool = "trace_viewer@",
+                             .options = search,
+                             .n_options = search ? 2 : 0,
+                             .is_packed = true};
+    struct tbp_sink_memory out;
+    struct tbp_error err = {0};
+    bool is_foreign;
+    tbp_sink_memory_init(&out, 0);
+    cr_assert_eq(tbp_backend_answer(backend, &q, &out, &is_foreign, &err), TBP_OK, "%s",
+                 err.message);
+    struct tbp_input in = {.data = out.data, .size = out.size, .is_borrowed = true};
+    cr_assert_eq(tbp_unpack(&in, NULL, "body", NULL), TBP_OK);
+    bool has = tbp_str_has((struct tbp_str){(const char *)in.data, in.size}, word);
+    tbp_input_release(&in);
+    tbp_sink_memory_release(&out);
+    return has;
+}
+
+Test(answer, is_repeated_for_the_same_question_about_the_same_file) {
+    static const struct tbp_tool_option search[] = {{"search_prefix", "x"}, {"resolution", "0"}};
+    char folder[] = "/tmp/tbprof-answer-XXXXXX", path[64];
+    cr_assert(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/h.xplane.pb", folder);
+    write_run(path, "before", 0);
+    for (int i = 0; i < 2; i++) {
+        cr_assert(trace_has(path, NULL, "before"));
+        cr_assert_not(trace_has(path, search, "before"), "another question, another body");
+    }
+    write_run(path, "behind", 1);
+    for (int i = 0; i < 2; i++) {
+        cr_assert(trace_has(path, NULL, "behind"));
+        cr_assert_not(trace_has(path, NULL, "before"));
+    }
+    unlink(path);
+    cr_assert_eq(rmdir(folder), 0);
 }
