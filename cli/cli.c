@@ -4,7 +4,7 @@
  */
 #include "cli/cli.h"
 
-#include "plugin_data/json_out.h"
+#include "cli/json_parts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -92,24 +92,18 @@ void tbp_cli_json_error(struct tbp_sink *out, const struct tbp_error *err) {
     struct tbp_json j;
     struct tbp_error ignored; /* whoever does not read it has the exit code */
     tbp_json_init(&j, out);
-    tbp_json_lit(&j, "{\"error\":{\"message\":");
-    tbp_json_str(&j, tbp_str_c(err->message), TBP_JSON_GVIZ);
-    tbp_json_lit(&j, ",\"path\":");
-    if (err->input[0])
-        tbp_json_str(&j, tbp_str_c(err->input), TBP_JSON_GVIZ);
-    else
-        tbp_json_lit(&j, "null");
+    tbp_json_lit(&j, "{\"error\":{");
+    tbp_json_member(&j, "message", err->message);
+    tbp_json_char(&j, ',');
+    tbp_json_member(&j, "path", err->input[0] ? err->input : NULL);
     tbp_json_lit(&j, ",\"offset\":");
     if (err->offset != TBP_NO_OFFSET)
         tbp_json_u64(&j, err->offset);
     else
         tbp_json_lit(&j, "null");
     tbp_json_lit(&j, ",\"causes\":[");
-    for (unsigned i = 0; i < err->n_causes; i++) {
-        if (i)
-            tbp_json_char(&j, ',');
-        tbp_json_str(&j, tbp_str_c(err->causes[i]), TBP_JSON_GVIZ);
-    }
+    for (unsigned i = 0; i < err->n_causes; i++)
+        tbp_json_item(&j, i, tbp_str_c(err->causes[i]));
     tbp_json_printf(&j, "],\"exit_code\":%d}}\n", tbp_exit_code(err->code));
     tbp_json_finish(&j, &ignored);
 }

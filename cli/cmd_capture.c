@@ -7,9 +7,9 @@
 #include "capture/capture_request.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/json_parts.h"
 #include "cli/recover.h"
 #include "cli/token_file.h"
-#include "plugin_data/json_out.h"
 #include "plugin_data/rundir.h"
 
 #include <inttypes.h>
@@ -95,36 +95,25 @@ static void told(void *ctx, const struct tbp_capture_host *host, bool is_over) {
         tbp_cli_warn(c->cli, "%s: its profile says: %s", host->target.text, host->warnings.at[i]);
 }
 
-static void json_text(struct tbp_json *j, const char *key, const char *text) {
-    tbp_json_printf(j, "\"%s\":", key);
-    if (text)
-        tbp_json_str(j, tbp_str_c(text), TBP_JSON_GVIZ);
-    else
-        tbp_json_lit(j, "null");
-}
-
 static void json_texts(struct tbp_json *j, const char *key, const struct tbp_capture_texts *texts) {
     tbp_json_printf(j, "\"%s\":[", key);
-    for (size_t i = 0; i < texts->n; i++) {
-        if (i)
-            tbp_json_char(j, ',');
-        tbp_json_str(j, tbp_str_c(texts->at[i]), TBP_JSON_GVIZ);
-    }
+    for (size_t i = 0; i < texts->n; i++)
+        tbp_json_item(j, i, tbp_str_c(texts->at[i]));
     tbp_json_lit(j, "],");
 }
 
 static void json_host(struct tbp_json *j, const struct tbp_capture_host *h) {
     tbp_json_char(j, '{');
-    json_text(j, "address", h->target.text);
+    tbp_json_member(j, "address", h->target.text);
     tbp_json_printf(j, ",\"result\":\"%s\",\"status\":\"%s\",\"attempts\":%u,",
                     tbp_capture_result_name(h->result), tbp_grpc_status_name(h->status),
                     h->attempts);
-    json_text(j, "text", h->text);
+    tbp_json_member(j, "text", h->text);
     tbp_json_char(j, ',');
-    json_text(j, "file", h->file);
+    tbp_json_member(j, "file", h->file);
     tbp_json_printf(j, ",\"bytes\":%" PRIu64 ",\"events\":%" PRIu64 ",\"steps\":%" PRIu64 ",",
                     h->size_bytes, h->n_events, h->n_steps);
-    json_text(j, "device_error", h->errors.n ? h->errors.at[0] : NULL);
+    tbp_json_member(j, "device_error", h->errors.n ? h->errors.at[0] : NULL);
     tbp_json_char(j, ',');
     json_texts(j, "errors", &h->errors);
     json_texts(j, "warnings", &h->warnings);
@@ -138,9 +127,9 @@ static int tell_json(struct capture *c, struct tbp_error *err) {
     struct tbp_json *j = TBP_NEW(c->cli->arena, struct tbp_json);
     tbp_json_init(j, &c->cli->answer->base);
     tbp_json_char(j, '{');
-    json_text(j, "run", c->out.run);
+    tbp_json_member(j, "run", c->out.run);
     tbp_json_char(j, ',');
-    json_text(j, "folder", c->out.n_saved ? c->out.folder : NULL);
+    tbp_json_member(j, "folder", c->out.n_saved ? c->out.folder : NULL);
     tbp_json_printf(j, ",\"start_ns\":%" PRId64 ",\"duration_ms\":%" PRIu64 ",\"saved\":%zu",
                     c->out.start_realtime_ns, c->plan.duration_ms, c->out.n_saved);
     tbp_json_lit(j, ",\"hosts\":[");

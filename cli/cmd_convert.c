@@ -6,6 +6,7 @@
 #include "base/sort.h"
 #include "cli/commands.h"
 #include "cli/convert_run.h"
+#include "cli/json_parts.h"
 #include "cli/receipt.h"
 #include "cli/warn_input.h"
 #include "plugin_data/rundir.h"
@@ -473,11 +474,8 @@ static void json_host(struct tbp_json *j, const struct tbp_convert_host *h) {
                     h->n_kept, h->n_removed);
     tbp_json_u64(j, h->size_bytes);
     tbp_json_printf(j, ",\"caches_removed\":%zu,\"caches\":[", h->caches.list.n);
-    for (size_t i = 0; i < h->caches.list.n; i++) {
-        if (i)
-            tbp_json_char(j, ',');
-        tbp_json_str(j, tbp_str_c(h->caches.list.at[i].text), TBP_JSON_GVIZ);
-    }
+    for (size_t i = 0; i < h->caches.list.n; i++)
+        tbp_json_item(j, i, tbp_str_c(h->caches.list.at[i].text));
     tbp_json_char(j, ']');
     if (h->replaced.input[0]) {
         json_text(j, ",\"replaced\":", h->replaced.input);
@@ -493,13 +491,10 @@ static void json_host(struct tbp_json *j, const struct tbp_convert_host *h) {
 /* err: why nothing could be done, or NULL */
 static void json_run(struct tbp_json *j, const struct tbp_convert_job *job,
                      const struct tbp_convert_result *result, const struct tbp_error *err) {
-    tbp_json_lit(j, "{\"run\":");
-    tbp_json_str(j, tbp_str_c(run_name(job)), TBP_JSON_GVIZ);
-    tbp_json_lit(j, ",\"folder\":");
-    if (is_there(job))
-        tbp_json_str(j, tbp_str_c(job->folder), TBP_JSON_GVIZ);
-    else
-        tbp_json_lit(j, "null");
+    tbp_json_char(j, '{');
+    tbp_json_member(j, "run", run_name(job));
+    tbp_json_char(j, ',');
+    tbp_json_member(j, "folder", is_there(job) ? job->folder : NULL);
     json_error(j, err);
     tbp_json_lit(j, ",\"hosts\":[");
     for (size_t i = 0; i < result->n_hosts; i++) {

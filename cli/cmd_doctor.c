@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/doctor.h"
 #include "cli/gpu_facts.h"
-#include "plugin_data/json_out.h"
+#include "cli/json_parts.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -202,11 +202,8 @@ static void tell_text(const struct session *s) {
 }
 
 static void json_text(struct tbp_json *j, const char *key, const char *text) {
-    tbp_json_printf(j, ",\"%s\":", key);
-    if (text)
-        tbp_json_str(j, tbp_str_c(text), TBP_JSON_GVIZ);
-    else
-        tbp_json_lit(j, "null");
+    tbp_json_char(j, ',');
+    tbp_json_member(j, key, text);
 }
 
 static void json_python(struct tbp_json *j, const struct tbp_doctor *d) {

@@ -5,6 +5,7 @@
  */
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/json_parts.h"
 #include "cli/receipt.h"
 #include "cli/run_session.h"
 #include "cli/warn_input.h"
@@ -125,11 +126,8 @@ static void text_notes(FILE *out, const struct tbp_host *h) {
 
 static void json_notes(struct tbp_json *j, const char *key, const struct tbp_str *texts, size_t n) {
     tbp_json_printf(j, ",\"%s\":[", key);
-    for (size_t i = 0; i < n; i++) {
-        if (i)
-            tbp_json_char(j, ',');
-        tbp_json_str(j, texts[i], TBP_JSON_GVIZ);
-    }
+    for (size_t i = 0; i < n; i++)
+        tbp_json_item(j, i, texts[i]);
     tbp_json_char(j, ']');
 }
 

@@ -4,10 +4,10 @@
  */
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/json_parts.h"
 #include "convert/analyze/session.h"
 #include "convert/read/reader.h"
 #include "convert/tool/tool.h"
-#include "plugin_data/json_out.h"
 
 #include <unistd.h>
 
@@ -39,19 +39,11 @@ static void list_text(FILE *out) {
         fprintf(out, "  %-*s%s\n", NAME_COLUMN, tbp_analyses[i]->name, tbp_analyses[i]->help);
 }
 
-static void json_text(struct tbp_json *j, const char *key, const char *text) {
-    tbp_json_printf(j, "\"%s\":", key);
-    if (text)
-        tbp_json_str(j, tbp_str_c(text), TBP_JSON_GVIZ);
-    else
-        tbp_json_lit(j, "null");
-}
-
 static void json_entry(struct tbp_json *j, size_t i, const char *name, const char *help) {
     tbp_json_lit(j, i ? ",{" : "{");
-    json_text(j, "name", name);
+    tbp_json_member(j, "name", name);
     tbp_json_char(j, ',');
-    json_text(j, "help", help);
+    tbp_json_member(j, "help", help);
 }
 
 static void list_json(struct tbp_json *j) {
@@ -60,9 +52,9 @@ static void list_json(struct tbp_json *j) {
         const struct tbp_tool *t = tbp_tools[i];
         json_entry(j, i, t->name, t->help);
         tbp_json_char(j, ',');
-        json_text(j, "legacy_name", t->legacy_name ? t->legacy_name : t->name);
+        tbp_json_member(j, "legacy_name", t->legacy_name ? t->legacy_name : t->name);
         tbp_json_char(j, ',');
-        json_text(j, "file", t->file);
+        tbp_json_member(j, "file", t->file);
         tbp_json_printf(j, ",\"one_host\":%s,\"all_hosts\":%s,\"params\":[",
                         t->scope & TBP_SCOPE_HOST ? "true" : "false",
                         t->scope & TBP_SCOPE_ALL_HOSTS ? "true" : "false");

@@ -3,14 +3,7 @@
  * --help with --json: the option tables for programs that build on the commands.
  */
 #include "cli/help.h"
-
-static void member(struct tbp_json *j, const char *key, const char *text) {
-    tbp_json_printf(j, "\"%s\":", key);
-    if (text)
-        tbp_json_str(j, tbp_str_c(text), TBP_JSON_GVIZ);
-    else
-        tbp_json_lit(j, "null");
-}
+#include "cli/json_parts.h"
 
 static void option(struct tbp_json *j, const struct tbp_opt *o) {
     static const char *const kinds[] = {
@@ -18,21 +11,18 @@ static void option(struct tbp_json *j, const struct tbp_opt *o) {
         [TBP_OPT_GIVEN] = "number", [TBP_OPT_CHOICE] = "choice", [TBP_OPT_LIST] = "list"};
     const char letter[] = {o->letter, '\0'};
     tbp_json_char(j, '{');
-    member(j, "name", o->name);
+    tbp_json_member(j, "name", o->name);
     tbp_json_char(j, ',');
-    member(j, "letter", o->letter ? letter : NULL);
+    tbp_json_member(j, "letter", o->letter ? letter : NULL);
     tbp_json_char(j, ',');
-    member(j, "kind", kinds[o->kind]);
+    tbp_json_member(j, "kind", kinds[o->kind]);
     tbp_json_char(j, ',');
-    member(j, "arg", o->arg);
+    tbp_json_member(j, "arg", o->arg);
     tbp_json_lit(j, ",\"choices\":[");
-    for (size_t i = 0; o->kind == TBP_OPT_CHOICE && o->choices[i]; i++) {
-        if (i)
-            tbp_json_char(j, ',');
-        tbp_json_str(j, tbp_str_c(o->choices[i]), TBP_JSON_GVIZ);
-    }
+    for (size_t i = 0; o->kind == TBP_OPT_CHOICE && o->choices[i]; i++)
+        tbp_json_item(j, i, tbp_str_c(o->choices[i]));
     tbp_json_lit(j, "],");
-    member(j, "help", o->help);
+    tbp_json_member(j, "help", o->help);
     tbp_json_char(j, '}');
 }
 
@@ -40,9 +30,9 @@ static void examples(struct tbp_json *j, const struct tbp_command *c) {
     tbp_json_lit(j, ",\"examples\":[");
     for (size_t i = 0; c->examples && c->examples[i]; i += 2) {
         tbp_json_lit(j, i ? ",{" : "{");
-        member(j, "line", c->examples[i]);
+        tbp_json_member(j, "line", c->examples[i]);
         tbp_json_char(j, ',');
-        member(j, "does", c->examples[i + 1]);
+        tbp_json_member(j, "does", c->examples[i + 1]);
         tbp_json_char(j, '}');
     }
     tbp_json_char(j, ']');
@@ -51,13 +41,13 @@ static void examples(struct tbp_json *j, const struct tbp_command *c) {
 static void command(struct tbp_json *j, const struct tbp_command *c) {
     const struct tbp_opt *o;
     tbp_json_char(j, '{');
-    member(j, "name", c->name);
+    tbp_json_member(j, "name", c->name);
     tbp_json_char(j, ',');
-    member(j, "args", c->args);
+    tbp_json_member(j, "args", c->args);
     tbp_json_char(j, ',');
-    member(j, "help", c->help);
+    tbp_json_member(j, "help", c->help);
     tbp_json_char(j, ',');
-    member(j, "about", c->about);
+    tbp_json_member(j, "about", c->about);
     tbp_json_lit(j, ",\"options\":[");
     for (size_t i = 0; (o = tbp_command_option(c, i)); i++) {
         if (i)
