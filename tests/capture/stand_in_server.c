@@ -8,7 +8,8 @@
  * start=N   status with which a session refuses to start
  * mode=client|server|auto, root=DIR, token=TEXT, bind=ADDRESS, peers=RANGES, python=1
  * error=TEXT, warning=TEXT  inside the profile
- * Prints the port when it serves; ends when standard input does.
+ * Prints the port when it serves, and "recording" whenever a session starts; ends when standard
+ * input does.
  */
 #include "capture/capture_service.h"
 #include "capture/grpc_server.h"
@@ -45,6 +46,8 @@ static tbprof_status start(const char *logdir, const tbprof_options *options) {
         return (tbprof_status)session.start;
     session.generation++;
     session.is_running = true;
+    puts("recording");
+    fflush(stdout);
     return TBPROF_OK;
 }
 

@@ -57,6 +57,11 @@ class Server:
                 return int(status["voluntary_ctxt_switches:"]), ticks / os.sysconf("SC_CLK_TCK")
         raise RuntimeError("no thread serves")
 
+    def wait_for_recording(self):
+        line = self.p.stdout.readline()
+        if line != b"recording\n":
+            raise RuntimeError(f"the server said {line}")
+
     def stop(self):
         self.p.stdin.close()
         code = self.p.wait(PATIENCE_S)
@@ -273,6 +278,7 @@ class Load(Case):
         s = Server(f"bytes={256 << 10}", warnings=subprocess.PIPE)
         p = self.peer(s)
         stream = p.occupy()
+        s.wait_for_recording()
         s.p.stdin.close()
         self.assertEqual(p.wait(stream), OK)
         self.assertEqual(p.data[stream] // 1024, 256)
