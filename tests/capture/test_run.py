@@ -23,9 +23,10 @@ GOES_ON = f"""
 import ctypes, select, sys
 library, is_told = ctypes.CDLL({LIBRARY!r}), False
 while not select.select([sys.stdin], [], [], 0.001)[0]:
+    is_active = library.tbprof_is_active(1)
     library.tbprof_step_begin(b"train", ctypes.c_int64(1))
     library.tbprof_step_end()
-    if not is_told and library.tbprof_is_active(1):
+    if not is_told and is_active: # before the step, so that it is recorded
         is_told = print("recorded", flush=True) is None
 """
 SAYS_SOMETHING = ["--", sys.executable, "-c", f"import ctypes; ctypes.CDLL({LIBRARY!r}).tbprof_instant(b'here', 0)"]
