@@ -67,6 +67,11 @@ void tbp_doctor_release(struct tbp_doctor *d);
 
 /* Release of the profile plugin within [from, to)? False if no plugin is known. */
 bool tbp_doctor_plugin_within(const struct tbp_doctor *d, uint32_t from, uint32_t to);
+/* Whether the installed plugin, or some plugin if none is known, reads the page or cache of that
+ * run as it is. */
+bool tbp_doctor_shows_pages(const struct tbp_doctor *d, const struct tbp_doctor_folder *run);
+bool tbp_doctor_uses_cache(const struct tbp_doctor *d, const struct tbp_doctor_folder *run,
+                           const struct tbp_doctor_file *cache);
 /* "xprof 2.24.2" */
 const char *tbp_doctor_plugin_text(const struct tbp_doctor *d);
 
@@ -81,6 +86,8 @@ extern const struct tbp_doctor_check tbp_check_empty_run, tbp_check_file_names, 
 /* doctor_xplanes.c: what is in the xplanes */
 extern const struct tbp_doctor_check tbp_check_damaged, tbp_check_no_events, tbp_check_host_plane,
     tbp_check_file_size, tbp_check_recorder;
+/* doctor_damage.c: what is in pages and caches */
+extern const struct tbp_doctor_check tbp_check_damaged_beside;
 /* doctor_receipts.c: what belongs together */
 extern const struct tbp_doctor_check tbp_check_receipt;
 /* doctor_caches.c: what the plugin keeps beside the xplanes */

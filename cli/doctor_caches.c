@@ -23,18 +23,22 @@ static const struct {
     {".op_stats_v2.pb", TBP_RELEASE(2, 22, 0), UINT32_MAX},
     {".flat_op_stats_v2.pb", TBP_RELEASE(2, 22, 0), UINT32_MAX},
     {".smart_suggestion.pb", TBP_RELEASE(2, 22, 2), UINT32_MAX},
-    {"cached_tools.json", 0, 0}, /* tells of which files it was made, and is left if they differ */
-    {"cache_version.txt", 0, 0}, /* no cache, only the version of the others */
 };
+
+/* Texts that hold no page: of which version caches are; which pages there are, of which files. */
+static bool is_about_caches(const struct tbp_doctor_file *file) {
+    struct tbp_str name = tbp_str_c(file->name);
+    return tbp_str_ends(name, "cache_version.txt") || tbp_str_ends(name, "cached_tools.json");
+}
 
 /* A cache which the installed plugin, or some plugin if none is known, would show. */
 static bool is_shown(const struct tbp_doctor *d, const struct tbp_doctor_file *file) {
-    if (file->kind != TBP_FILE_CACHE)
+    if (file->kind != TBP_FILE_CACHE || is_about_caches(file))
         return false;
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
         if (tbp_str_ends(tbp_str_c(file->name), readers[i].ending))
-            return readers[i].to && (!tbp_doctor_plugin_within(d, 1, UINT32_MAX) ||
-                                     tbp_doctor_plugin_within(d, readers[i].from, readers[i].to));
+            return !tbp_doctor_plugin_within(d, 1, UINT32_MAX) ||
+                   tbp_doctor_plugin_within(d, readers[i].from, readers[i].to);
     }
     return true;
 }
@@ -76,6 +80,13 @@ static enum fate fate_of(const struct tbp_doctor *d, const struct tbp_doctor_fol
         tbp_str_cmp(cache_version(d->arena, run), tbp_str_c(d->python.profile->version)) >= 0)
         return CACHES_SHOWN;
     return run->is_writable ? CACHES_REMADE : CACHES_IN_THE_WAY;
+}
+
+bool tbp_doctor_uses_cache(const struct tbp_doctor *d, const struct tbp_doctor_folder *run,
+                           const struct tbp_doctor_file *cache) {
+    if (is_about_caches(cache))
+        return !tbp_doctor_plugin_within(d, 1, first_with_gate);
+    return is_shown(d, cache) && fate_of(d, run) == CACHES_SHOWN;
 }
 
 static bool is_from_elsewhere(const struct tbp_doctor *d, const struct tbp_doctor_folder *run) {

@@ -35,6 +35,7 @@ const struct tbp_doctor_check *const tbp_doctor_checks[] = {
     &tbp_check_read_only,
     &tbp_check_caches,
     &tbp_check_old_cache,
+    &tbp_check_damaged_beside,
     &tbp_check_receipt,
     &tbp_check_gpu_driver,
     &tbp_check_gpu_cupti,

@@ -220,10 +220,16 @@ const struct tbp_doctor_check tbp_check_hidden_files = {
     .run = run_hidden_files,
 };
 
+bool tbp_doctor_shows_pages(const struct tbp_doctor *d, const struct tbp_doctor_folder *run) {
+    bool is_hidden = run->count[TBP_FILE_XPLANE] &&
+                     tbp_doctor_plugin_within(d, first_xplane_alone, first_without_pages);
+    return !is_hidden && !tbp_doctor_plugin_within(d, first_without_pages, UINT32_MAX);
+}
+
 static void run_empty_file(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
-    bool shows_pages = !tbp_doctor_plugin_within(d, first_without_pages, UINT32_MAX);
     for (size_t i = 0; i < d->tree.runs.n; i++) {
         const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
+        bool shows_pages = tbp_doctor_shows_pages(d, run);
         for (size_t k = 0; k < run->files.n; k++) {
             const struct tbp_doctor_file *file = &run->files.at[k];
             /* an empty table is 0 bytes of protobuf */

@@ -36,6 +36,8 @@ static const struct {
     {0, "\x28\xb5\x2f\xfd", "is compressed with zstd, which no plugin undoes",
      "unzstd it, keeping the name"},
     {0, "PK\x03\x04", "is a zip archive", "unpack it"},
+    {0, "PK\x05\x06", "is a zip archive", "unpack it"}, /* without files */
+    {0, "PK\x07\x08", "is a zip archive", "unpack it"}, /* one of several parts */
     {257, "ustar", "is a tar archive", "unpack it"},
     {23, "brain.Event:", "is an event file of TensorBoard, no profile",
      "copy the *.xplane.pb of the recording here"},

@@ -3,6 +3,7 @@
 """doctor: log directories and installations broken in one way each; it names that way and nothing else."""
 import base64
 import bz2
+import gzip
 import io
 import json
 import lzma
@@ -15,6 +16,7 @@ import tarfile
 import tempfile
 import time
 import unittest
+import zipfile
 
 import fake_python
 import support
@@ -22,6 +24,7 @@ from support import SAMPLE, TBPROF, TWO_HOSTS, Case, sums
 
 XPT = os.environ.get("XPT", "")
 RUN = os.path.join("plugins", "profile", "2026_11_28_00_21_30")
+SSTABLE_END = bytes.fromhex("57fb808b247547db")
 SHIPPED = {"tensorboard": "2.20.0", "xprof": "2.24.2"}
 
 
@@ -46,6 +49,13 @@ class DoctorCase(Case):
     def event_file(self, *folder):
         with open(os.path.join(*folder, "events.out.tfevents.1.h"), "wb") as f:
             f.write(b"x")
+
+    def cache(self, *path):
+        """As little as is whole of a cache of the plugin."""
+        name = os.path.join(*path)
+        with open(name, "wb") as f:
+            f.write(SSTABLE_END if name.endswith(".SSTABLE") else b"\x0a\x00" if name.endswith(".pb") else b"{}")
+        return name
 
     def from_text(self, text, name="h.xplane.pb"):
         path = os.path.join(self.log, RUN, name)
@@ -189,7 +199,7 @@ class Folders(DoctorCase):
         folder = os.path.join(self.log, "plugins", "profile", os.listdir(os.path.join(self.log, "plugins", "profile"))[0])
         page = os.path.join(folder, "worker0.overview_page.json")
         with open(page, "r+b") as f:
-            f.write(b" ")  # same size
+            f.write(b'[{"COLS"')  # same size, as whole as before
         f = self.finds("problem", "receipt", self.log, "--files-only")
         self.assertEqual(f["where"], page)
         self.assertTrue(f["what"].endswith(": it has other bytes"), f)
@@ -226,16 +236,14 @@ class Folders(DoctorCase):
         folder = os.path.dirname(xplane)
         os.utime(xplane, (2000, 2000))
         for name, time in (("ALL_HOSTS.op_stats_v2.pb", 1939), ("worker0.SSTABLE", 2000), ("other.SSTABLE", 1)):
-            open(os.path.join(folder, name), "w").close()
-            os.utime(os.path.join(folder, name), (time, time))
+            os.utime(self.cache(folder, name), (time, time))
         found, answer = self.look(self.log, "--files-only")
         self.assertEqual(found, [("problem", "old-cache")])
         self.assertEqual(answer["findings"][0]["where"], os.path.join(folder, "ALL_HOSTS.op_stats_v2.pb"))
 
     def test_old_cache_or_a_copy_without_times(self):
         xplane = self.copied()
-        cache = os.path.join(os.path.dirname(xplane), "ALL_HOSTS.op_stats_v2.pb")
-        open(cache, "w").close()
+        cache = self.cache(os.path.dirname(xplane), "ALL_HOSTS.op_stats_v2.pb")
         os.utime(cache, (2000, 2000))
         for time, level in ((2060, "note"), (2061, "problem")):
             os.utime(xplane, (time, time))
@@ -405,7 +413,9 @@ class Folders(DoctorCase):
         after(("NO_MODULE.hlo_proto.pb", ""))
         for python in (new, old):
             self.assertIn("trace viewer stays empty", self.finds("note", "read-only", python=python, **who)["what"])
-        after(("worker0.SSTABLE", ""), ("cache_version.txt", "2.24.2"))
+        os.chmod(folder, 0o755)
+        self.cache(folder, "worker0.SSTABLE")
+        after(("cache_version.txt", "2.24.2"))
         self.clean(python=new, **who)
         after(("cache_version.txt", "2.23.1"))
         self.assertIn("each page that it makes fails", self.finds("problem", "caches", python=new, **who)["what"])
@@ -542,6 +552,87 @@ class Files(DoctorCase):
                 f.write(bytes_)
             self.assertIn(words, self.finds("problem", "damaged")["what"])
 
+    def test_zip_archives(self):
+        """As written, with nothing in it, and a part of several."""
+        xplane = self.copied()
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as z:
+            z.write(SAMPLE, "worker0.xplane.pb")
+        for bytes_ in (packed.getvalue(), b"PK\x05\x06" + bytes(18), b"PK\x07\x08" + packed.getvalue()):
+            with open(xplane, "wb") as f:
+                f.write(bytes_)
+            f = self.finds("problem", "damaged")
+            self.assertEqual((f["what"], f["to_do"]), ("is a zip archive", "unpack it"))
+
+    def test_caches_that_are_not_whole(self):
+        """As xprof 2.24.2 takes them: statistics of 0 bytes are an empty page, cut ones and cut tables an error, texts
+        that are none an error of every page; suggestions of 0 bytes are none, and cut ones are made again."""
+        folder, other = os.path.dirname(self.copied()), self.python("other", tensorboard="2.20.0", xprof="2.21.6")
+        with open(os.path.join(folder, "cache_version.txt"), "w") as f:
+            f.write("2.24.2")
+        self.clean()
+        for name, bytes_, words in (("ALL_HOSTS.op_stats_v2.pb", b"", "has 0 bytes"),
+                                    ("ALL_HOSTS.op_stats_v2.pb", b"\x0a\x00\x0a\x03ab", "protobuf from byte 2 on"),
+                                    ("worker0.SSTABLE", b"", "has 0 bytes"),
+                                    ("worker0.trie.SSTABLE", SSTABLE_END[:-1], "cut short"),
+                                    (".cached_tools.json", b"\xff", "no text"), ("cache_version.txt", b"3\xff", "no text"),
+                                    ("ALL_HOSTS.smart_suggestion.pb", b"", None),
+                                    ("ALL_HOSTS.smart_suggestion.pb", b"\x0a", None),
+                                    (".cached_tools.json", b"{", None)):
+            cache = os.path.join(folder, name)
+            with open(cache, "wb") as f:
+                f.write(bytes_)
+            if words:
+                f = self.finds("problem", "damaged-beside")
+                self.assertEqual(f["where"], cache)
+                self.assertIn(words, f["what"])
+                self.assertIn("remove it", f["to_do"])
+            else:
+                self.clean()
+            os.remove(cache)
+        open(os.path.join(folder, "ALL_HOSTS.op_stats_v2.pb"), "w").close()
+        with open(os.path.join(folder, "cache_version.txt"), "w") as f:
+            f.write("2.21.6")
+        self.finds("note", "caches") # it is made again
+        self.clean(python=other) # which does not read it
+
+    def test_pages_that_are_not_whole(self):
+        self.healthy("--for", "legacy")
+        folder = os.path.join(self.log, RUN)
+        os.remove(os.path.join(folder, "worker0.tbprof.json"))
+        old = self.python("old", tensorboard="2.19.0", tensorboard_plugin_profile="2.19.0")
+        self.clean(python=old)
+        for name, change, words in (
+                ("overview_page.json", lambda b: b[:-1], "is no whole JSON from byte"),
+                ("overview_page.json", lambda b: b" ", "holds no JSON"),
+                ("overview_page.json", gzip.compress, "is packed, which its name does not say"),
+                ("trace.json.gz", lambda b: b[:len(b) // 2], "within gzip"),
+                ("trace.json.gz", gzip.decompress, "is not packed with gzip"),
+                ("trace.json.gz", lambda b: gzip.compress(b""), "holds no JSON"),
+                ("trace.json.gz", lambda b: gzip.compress(b'[{"ph":"X"}'), None),
+                ("memory_profile.json.gz", lambda b: gzip.compress(b'{"a":NaN}'), "is no whole JSON from byte 5 on"),
+                ("memory_profile.json.gz", lambda b: gzip.compress(b'[{}'), "is no whole JSON"),
+                ("tensorflow_stats.pb", lambda b: b[:-1], "is no whole message of protobuf")):
+            page = os.path.join(folder, "worker0." + name)
+            with open(page, "rb") as f:
+                whole = f.read()
+            with open(page, "wb") as f:
+                f.write(change(whole))
+            with self.subTest(name=name, words=words):
+                if words:
+                    f = self.finds("problem", "damaged-beside", python=old)
+                    self.assertEqual(f["where"], page)
+                    self.assertIn(words, f["what"])
+                else:
+                    self.clean(python=old)
+                self.finds("problem", "pages-only") # the newest shows none of them
+            with open(page, "wb") as f:
+                f.write(whole)
+        shutil.copy(SAMPLE, folder)
+        with open(os.path.join(folder, "worker0.overview_page.json"), "w") as f:
+            f.write("{")
+        self.finds("note", "hidden-files", python=old) # by the xplane
+
     def test_a_copy_beside_its_file(self):
         xplane = self.copied()
         for make in (shutil.copy, os.link, lambda a, b: os.symlink(os.path.basename(a), b)):
@@ -620,7 +711,7 @@ class Files(DoctorCase):
 
     def test_caches_of_another_version(self):
         folder = os.path.dirname(self.copied())
-        open(os.path.join(folder, "worker0.SSTABLE"), "w").close()
+        self.cache(folder, "worker0.SSTABLE")
         for version, level in (("2.23.1", "note"), ("2.24.2\n", None), ("2.9.0", "problem"), ("9", "problem")):
             with open(os.path.join(folder, "cache_version.txt"), "w") as f:
                 f.write(version)
@@ -642,7 +733,7 @@ class Files(DoctorCase):
                 if not name.endswith(".xplane.pb"):
                     os.remove(os.path.join(folder, name))
             for name in (*names, ".cached_tools.json"):
-                open(os.path.join(folder, name), "w").close()
+                self.cache(folder, name)
             if version:
                 with open(os.path.join(folder, "cache_version.txt"), "w") as f:
                     f.write(version)
