@@ -34,9 +34,8 @@ struct reading {
 
 struct line_job { /* a line at work */
     struct reading *r;
-    const struct tbp_plane *plane;
-    struct tbp_wire w;
-    bool is_cut;
+    const struct tbp_xline *x;
+    struct tbp_line *l;
     size_t n_events;
     const uint8_t *is_wanted; /* by metadata index; if not NULL: */
     TBP_VEC(uint64_t) bodies; /* of the events that are wanted, as in tbp_event_body */
@@ -89,7 +88,7 @@ static bool is_wanted(const struct line_job *j, struct tbp_wire event) {
     bool has_slack = (const uint8_t *)in->data + in->size - event.end >= TBP_WIRE_SLACK;
     if (!has_slack || !tbp_quick_event_id(event, &id))
         return true;
-    return j->is_wanted[tbp_plane_meta_index(j->plane, id)];
+    return j->is_wanted[tbp_plane_meta_index(j->l->plane, id)];
 }
 
 /* The length prefix that stands before content: its last byte has no continuation bit, those before
@@ -108,7 +107,7 @@ static void count_event(struct line_job *j, const uint8_t *at, struct tbp_wire e
     if (j->n_events++ % CHUNK_EVENTS == 0)
         *tbp_vec_push(&j->chunks) = (struct chunk){.at = at};
     if (j->is_wanted)
-        *tbp_vec_push(&j->bodies) = (uint64_t)(prefix_of(event.at, j->w.at) - j->w.at);
+        *tbp_vec_push(&j->bodies) = (uint64_t)(prefix_of(event.at, j->x->w.at) - j->x->w.at);
 }
 
 static void take_head(struct tbp_line *l, const struct tbp_wire_field *f) {
@@ -146,13 +145,15 @@ static void fold_ledger(struct reading *r, const struct tbp_ledger *ledger) {
     pthread_mutex_unlock(&r->lock);
 }
 
-static void count_line(struct line_job *j, struct tbp_line *l) {
+static void count_line(struct line_job *j) {
     enum { AHEAD_BYTES = 1024 }; /* from event to event, the processor cannot see far ahead */
+    const struct tbp_wire w = j->x->w;
+    struct tbp_line *l = j->l;
     struct line_walk lw;
     struct tbp_wire_field f;
     bool event_cut;
-    line_walk_init(&lw, j->r->host, j->w, j->is_cut);
-    for (const uint8_t *at = j->w.at; tbp_walk_next(&lw.walk, &f, &event_cut); at = lw.walk.w.at) {
+    line_walk_init(&lw, j->r->host, w, j->x->is_cut);
+    for (const uint8_t *at = w.at; tbp_walk_next(&lw.walk, &f, &event_cut); at = lw.walk.w.at) {
         __builtin_prefetch(at + AHEAD_BYTES);
         if (f.number == TBP_XLINE_EVENTS)
             count_event(j, at, f.bytes);
@@ -165,10 +166,10 @@ static void count_line(struct line_job *j, struct tbp_line *l) {
     check_text(j->r, l->name, &lw.ledger);
     check_text(j->r, l->display_name, &lw.ledger);
     fold_ledger(j->r, &lw.ledger);
-    if (lw.budget < budget_of(j->w) && j->chunks.n) { /* only a walk from the beginning finds the
-                                                         same again */
+    /* beyond damage, only a walk from the beginning finds the same again */
+    if (lw.budget < budget_of(w) && j->chunks.n) {
         j->chunks.n = 1;
-        j->chunks.at[0].at = j->w.at;
+        j->chunks.at[0].at = w.at;
     }
 }
 
@@ -295,7 +296,7 @@ static size_t take_event(struct line_reading *lr, size_t k, struct tbp_wire even
 static void read_listed(struct line_reading *lr, const struct line_job *j, size_t from, size_t end,
                         struct chunk *c) {
     for (size_t i = from; i < end; i++) {
-        struct tbp_wire w = {j->w.at + j->bodies.at[i], j->w.end};
+        struct tbp_wire w = {j->x->w.at + j->bodies.at[i], j->x->w.end};
         const uint8_t *body = w.at;
         uint64_t n = 0;
         if (tbp_wire_varint(&w, &n) == TBP_OK && n <= (uint64_t)(w.end - w.at))
@@ -310,7 +311,7 @@ static void read_walked(struct line_reading *lr, const struct line_job *j, size_
     struct tbp_wire_field f;
     bool is_cut;
     size_t k = from;
-    line_walk_init(&lw, lr->r->host, j->w, j->is_cut);
+    line_walk_init(&lw, lr->r->host, j->x->w, j->x->is_cut);
     lw.walk.w.at = c->at;
     for (size_t i = from; i < end && tbp_walk_next(&lw.walk, &f, &is_cut);) {
         if (f.number != TBP_XLINE_EVENTS)
@@ -321,26 +322,16 @@ static void read_walked(struct line_reading *lr, const struct line_job *j, size_
     c->n_read = k - from;
 }
 
-static struct tbp_line *line_of(const struct reading *r, size_t i) {
-    return &r->host->planes[r->lines[i].plane].lines[r->lines[i].line];
-}
-
-struct line_chunks {
-    const struct line_job *j;
-    struct tbp_line *l;
-};
-
 static int read_chunk(void *ctx, size_t i, struct tbp_error *err) {
     (void)err;
-    const struct line_chunks *of = ctx;
-    const struct line_job *j = of->j;
-    struct tbp_input *in = &j->r->host->input;
+    const struct line_job *j = ctx;
+    const struct tbp_input *in = &j->r->host->input;
     struct line_reading lr = {
-        .r = j->r, .l = of->l, .file_end = (const uint8_t *)in->data + in->size};
+        .r = j->r, .l = j->l, .file_end = (const uint8_t *)in->data + in->size};
     struct chunk *c = &j->chunks.at[i];
     size_t from = i * CHUNK_EVENTS, end = i + 1 < j->chunks.n ? from + CHUNK_EVENTS : j->n_events;
-    lr.base_ps = (uint64_t)of->l->timestamp_ns * 1000u;
-    lr.over_base_ps = tbp_line_is_since_epoch(of->l) ? 0 : lr.base_ps;
+    lr.base_ps = (uint64_t)j->l->timestamp_ns * 1000u;
+    lr.over_base_ps = tbp_line_is_since_epoch(j->l) ? 0 : lr.base_ps;
     tbp_ledger_init(&lr.ledger);
     if (j->is_wanted)
         read_listed(&lr, j, from, end, c);
@@ -353,23 +344,23 @@ static int read_chunk(void *ctx, size_t i, struct tbp_error *err) {
 
 static int alloc_columns(void *ctx, struct tbp_error *err) {
     (void)err;
-    const struct line_chunks *of = ctx;
-    tbp_events_alloc(of->j->r->host, &of->l->ev, of->j->n_events);
-    tbp_events_reach(of->j->r->host, &of->l->ev, of->l->base_size);
+    const struct line_job *j = ctx;
+    tbp_events_alloc(j->r->host, &j->l->ev, j->n_events);
+    tbp_events_reach(j->r->host, &j->l->ev, j->l->base_size);
     return TBP_OK;
 }
 
 /* Guarded: want of memory must not jump out with the lock held. */
-static int make_columns(const struct line_chunks *of, struct tbp_error *err) {
-    struct reading *r = of->j->r;
-    pthread_mutex_lock(&r->lock);
-    int status = tbp_guard_run(alloc_columns, (void *)(uintptr_t)of, err);
-    pthread_mutex_unlock(&r->lock);
+static int make_columns(struct line_job *j, struct tbp_error *err) {
+    pthread_mutex_lock(&j->r->lock);
+    int status = tbp_guard_run(alloc_columns, j, err);
+    pthread_mutex_unlock(&j->r->lock);
     return status;
 }
 
 /* Events that could not be read leave gaps behind their chunks. */
-static void close_gaps(struct tbp_events *ev, const struct line_job *j) {
+static void close_gaps(const struct line_job *j) {
+    struct tbp_events *ev = &j->l->ev;
     ev->n = 0;
     for (size_t i = 0; i < j->chunks.n; i++) {
         tbp_events_move(ev, ev->n, i * CHUNK_EVENTS, j->chunks.at[i].n_read);
@@ -385,19 +376,16 @@ static void release_job(struct line_job *j) {
 static int read_line(void *ctx, size_t i, struct tbp_error *err) {
     struct reading *r = ctx;
     const struct tbp_xline *x = &r->lines[i];
-    struct tbp_line *l = line_of(r, i);
     struct line_job *j = &r->jobs[i];
     *j = (struct line_job){.r = r,
-                           .plane = &r->host->planes[x->plane],
-                           .w = x->w,
-                           .is_cut = x->is_cut,
+                           .x = x,
+                           .l = &r->host->planes[x->plane].lines[x->line],
                            .is_wanted = r->is_wanted[x->plane]};
-    struct line_chunks of = {j, l};
-    count_line(j, l);
-    int status = make_columns(&of, err);
+    count_line(j);
+    int status = make_columns(j, err);
     if (!status)
-        status = tbp_pool_for(r->pool, j->chunks.n, read_chunk, &of, err);
-    close_gaps(&l->ev, j);
+        status = tbp_pool_for(r->pool, j->chunks.n, read_chunk, j, err);
+    close_gaps(j);
     release_job(j);
     tbp_input_drop_range(&r->host->input, offset_in(r, x->w.at), (uint64_t)(x->w.end - x->w.at));
     return status;
