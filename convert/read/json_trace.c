@@ -240,7 +240,8 @@ static int refuse(const struct tbp_host *host, struct tbp_error *err) {
     memcpy(path, host->path.p, n);
     path[n] = 0;
     return tbp_fail_at(err, TBP_E_FORMAT, path, TBP_NO_OFFSET,
-                       "JSON without trace events (no list 'traceEvents', no list of events)");
+                       "read as JSON without trace events "
+                       "(no list 'traceEvents', no list of events)");
 }
 
 void tbp_json_trace_begin(struct tbp_json_trace *jt, struct tbp_host *host,

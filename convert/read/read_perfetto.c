@@ -512,7 +512,7 @@ static int probe(const uint8_t *data, size_t size) {
         if (got < 0)
             return 0;
         if (k.has_timestamp || k.has_event || k.descriptor.at || k.defaults.at || id)
-            return CERTAIN;
+            return tbp_looks_like_text(data, size) ? 0 : CERTAIN;
     }
     return 0;
 }

@@ -306,11 +306,9 @@ static bool looks_like_plane(struct tbp_wire plane) {
     return fits && (!nested || f.bytes.at == f.bytes.end || f.bytes.at[0] < FIRST_PRINTABLE);
 }
 
-/* Nothing at all is a valid, empty XSpace; else the first bytes must be its fields. */
-static int probe(const uint8_t *data, size_t size) {
+/* The first bytes are fields of an XSpace. */
+static int first_field(const uint8_t *data, size_t size) {
     enum { LIKELY = 60, SURE = 90 };
-    if (size == 0)
-        return LIKELY;
     struct tbp_wire w = tbp_wire_of(data, size);
     struct tbp_wire_field f;
     int got = tbp_wire_next(&w, &f);
@@ -324,6 +322,16 @@ static int probe(const uint8_t *data, size_t size) {
         tbp_wire_varint(&w, &n))
         return 0;
     return looks_like_plane(w) ? SURE : 0;
+}
+
+/* Nothing at all is a valid, empty XSpace. Text may begin like one: a quote is the key of a host's
+ * name, a newline that of a plane. */
+static int probe(const uint8_t *data, size_t size) {
+    enum { LIKELY = 60 };
+    if (size == 0)
+        return LIKELY;
+    int score = first_field(data, size);
+    return score && tbp_looks_like_text(data, size) ? 0 : score;
 }
 
 const struct tbp_reader tbp_reader_xplane = {

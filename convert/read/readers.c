@@ -29,6 +29,17 @@ static const struct tbp_reader *by_name(const char *name) {
     return NULL;
 }
 
+bool tbp_looks_like_text(const uint8_t *data, size_t size) {
+    static const char moves[] = "\b\t\n\f\r\x1b";
+    bool has_blank = false;
+    for (size_t i = 0; i < size && i < PROBE_BYTES; i++) {
+        if (data[i] < ' ' && (data[i] == 0 || !strchr(moves, data[i])))
+            return false;
+        has_blank |= data[i] == ' ' || data[i] == '\n';
+    }
+    return has_blank;
+}
+
 static void keep_better(const struct tbp_reader *reader, int score, const struct tbp_reader **best,
                         int *best_score) {
     if (score > *best_score) {
@@ -130,6 +141,9 @@ static int refuse(const struct tbp_input *in, const char *path, struct tbp_error
         return tbp_fail_at(err, TBP_E_FORMAT, path, 0,
                            "text in UTF-16, which is not read: make UTF-8 of it with "
                            "'iconv -f UTF-16 -t UTF-8'");
+    if (tbp_looks_like_text(in->data, in->size))
+        return tbp_fail_at(err, TBP_E_FORMAT, path, TBP_NO_OFFSET,
+                           "not a profile in a known format: it looks like text");
     return tbp_fail_at(err, TBP_E_FORMAT, path, 0, "not a profile in a known format");
 }
 
