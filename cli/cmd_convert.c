@@ -365,9 +365,11 @@ static void tell_run(const struct convert *c, const struct tbp_convert_job *job,
     if (c->v->common.quiet && tbp_ledger_has_repairs_only(&sum))
         return;
     size_t n_hosts = job->run->n_hosts;
-    if (is_there(job))
+    if (is_there(job)) {
         tbp_cli_put(job->folder);
-    else
+        if (job->pages_folder)
+            tbp_cli_put(tbp_arena_printf(c->cli->arena, " and %s", job->pages_folder));
+    } else
         tbp_cli_put(tbp_arena_printf(c->cli->arena, "run '%s' not written", run_name(job)));
     fprintf(stderr,
             ": %zu host%s, events read %" PRIu64 " = emitted %" PRIu64 " + merged %" PRIu64
@@ -495,6 +497,10 @@ static void json_run(struct tbp_json *j, const struct tbp_convert_job *job,
     tbp_json_member(j, "run", run_name(job));
     tbp_json_char(j, ',');
     tbp_json_member(j, "folder", is_there(job) ? job->folder : NULL);
+    if (job->pages_folder) {
+        tbp_json_char(j, ',');
+        tbp_json_member(j, "pages_folder", is_there(job) ? job->pages_folder : NULL);
+    }
     json_error(j, err);
     tbp_json_lit(j, ",\"hosts\":[");
     for (size_t i = 0; i < result->n_hosts; i++) {

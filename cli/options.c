@@ -222,9 +222,18 @@ static const struct tbp_opt *option_of_value(const struct tbp_command *c, int va
     return NULL;
 }
 
+/* Of the words in the usage, the one after the n that are there. */
+static int fail_missing(const struct tbp_command *c, size_t n, struct tbp_error *err) {
+    const char *word = c->args + (strncmp(c->args, "-- ", 3) == 0 ? 3 : 0);
+    for (; n > 0 && strchr(word, ' '); n--)
+        word = strchr(word, ' ') + 1;
+    return tbp_fail(err, TBP_E_USAGE, "%.*s is missing; usage: tbprof %s [options] %s",
+                    (int)strcspn(word, " ."), word, c->name, c->args);
+}
+
 static int check_arg_count(const struct tbp_command *c, size_t n, struct tbp_error *err) {
     if (n < c->min_args)
-        return tbp_fail(err, TBP_E_USAGE, "usage: tbprof %s [options] %s", c->name, c->args);
+        return fail_missing(c, n, err);
     if (n > c->max_args)
         return tbp_fail(err, TBP_E_USAGE, "too many arguments; usage: tbprof %s [options] %s",
                         c->name, c->args);

@@ -130,8 +130,12 @@ class Convert(Case):
         names = os.listdir(self.path("log", "plugins", "profile", RUN))
         self.assertNotIn("worker0.xplane.pb", names)
         self.assertTrue(any(n.endswith(".json.gz") for n in names))
-        self.expect(0, "convert", "-o", self.path("both"), "--for", "all", SAMPLE)
+        r = self.expect(0, "convert", "-o", self.path("both"), "--for", "all", "--json", SAMPLE)
         profile = self.path("both", "plugins", "profile")
+        run, = json.loads(r.stdout)["runs"]
+        folders = [os.path.join(profile, RUN), os.path.join(profile, RUN + "_pages")]
+        self.assertEqual([run["folder"], run["pages_folder"]], folders)
+        self.assertTrue(r.stderr.startswith(" and ".join(folders) + ": 1 host"), r.stderr)
         self.assertEqual(sorted(os.listdir(profile)), [RUN, RUN + "_pages"])
         pages = set(os.listdir(os.path.join(profile, RUN + "_pages")))
         self.assertEqual(set(os.listdir(os.path.join(profile, RUN))) - pages, {"worker0.xplane.pb"})

@@ -93,6 +93,11 @@ class Usage(Case):
             r = self.expect(2, *args, cwd=self.tmp)
             self.assertIn("tbprof: error: ", r.stderr)
 
+    def test_what_is_missing_is_named(self):
+        for args, missing in ((["convert", "-o", "x"], "INPUT"), (["tool"], "NAME"), (["tool", "kernel_stats"], "INPUT"),
+                              (["run"], "PROGRAM"), (["completion"], "bash|zsh|fish")):
+            self.assertIn(f"error: {missing} is missing; usage: tbprof {args[0]} ", self.expect(2, *args).stderr)
+
     def test_path_errors_name_the_path(self):
         unreadable = self.path("locked.xplane.pb")
         open(unreadable, "w").close()
