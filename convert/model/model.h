@@ -193,7 +193,7 @@ struct tbp_host {
     bool wants_no_steps;  /* … and it asks for none */
     bool had_added_plane; /* the file's /host:CPU was added by tbprof and is left out here */
     int64_t epoch_ns;     /* taken from lines since the epoch (analyze/event_order.h); 0: none */
-    uint64_t n_unsigned_steps; /* made by grouping: unsigned numbers of steps that it read */
+    uint64_t n_unsigned_steps; /* that grouping, or the reader of another format, read as signed */
     struct tbp_ledger ledger;
     struct tbp_arena arena;   /* names, tables of metadata */
     struct tbp_arena columns; /* event columns */

@@ -5,6 +5,7 @@
  * kernel. Numbers may stand in quotes.
  */
 #include "convert/read/ascend_timeline.h"
+#include "convert/read/step_name.h"
 
 #include <stdio.h>
 
@@ -48,12 +49,6 @@ static void name_thread(struct tbp_ascend_timeline *a, const struct tbp_json_eve
                               tbp_json_trace_text(&a->jt, name));
 }
 
-static bool step_number(const struct tbp_json_event *e, int64_t *step) {
-    static const char prefix[] = "ProfilerStep#";
-    return e->ph == 'X' && tbp_str_starts(e->name.text, prefix) &&
-           tbp_str_to_i64(tbp_str_sub(e->name.text, sizeof prefix - 1, e->name.text.n), step);
-}
-
 static void look_at_arrow(struct tbp_ascend_timeline *a, const struct tbp_json_event *e) {
     int64_t ns;
     unsigned ps;
@@ -81,7 +76,7 @@ static void look(struct tbp_json_trace *jt, const struct tbp_json_event *e) {
         name_thread(a, e);
     else if (e->ph == 's' || e->ph == 'f')
         look_at_arrow(a, e);
-    else if (step_number(e, &step))
+    else if (e->ph == 'X' && tbp_step_of_profiler(jt->host, e->name.text, &step))
         *tbp_idmap_put(&a->steps, (uint64_t)step, &is_new) = 0;
 }
 
@@ -111,7 +106,7 @@ static void add_args(struct tbp_ascend_timeline *a, const struct tbp_json_event 
 static void describe_op(struct tbp_ascend_timeline *a, const struct tbp_json_event *e,
                         struct place p, struct tbp_trace_event *out) {
     int64_t step;
-    if (step_number(e, &step)) {
+    if (tbp_step_of_profiler(a->jt.host, e->name.text, &step)) {
         out->flags = TBP_TRACE_STEP;
         out->link = (uint64_t)step;
         return;
@@ -224,9 +219,11 @@ void tbp_ascend_timeline_end(struct tbp_ascend_timeline *a) {
 /* What is wrong with the document is counted when its events are read. */
 void tbp_ascend_timeline_links(struct tbp_ascend_timeline *a, struct tbp_str json) {
     struct tbp_ledger kept = a->jt.host->ledger;
+    uint64_t n_unsigned_steps = a->jt.host->n_unsigned_steps;
     a->jt.dialect = &looking;
     tbp_json_trace_document(&a->jt, json);
     a->jt.host->ledger = kept;
+    a->jt.host->n_unsigned_steps = n_unsigned_steps;
 }
 
 void tbp_ascend_timeline_events(struct tbp_ascend_timeline *a, struct tbp_str json) {

@@ -246,6 +246,7 @@ static void note_mark(struct tbp_gpu_trace *g, uint32_t name, int64_t process) {
                                                      .stem = tbp_trace_text(&g->t, step.stem),
                                                      .rank = step.rank,
                                                      .has_number = step.has_number,
+                                                     .is_unsigned = step.is_unsigned,
                                                      .number = step.number,
                                                      .process = process};
 }
@@ -347,6 +348,8 @@ static void choose_steps(struct tbp_gpu_trace *g) {
             continue;
         row->flags = TBP_TRACE_STEP;
         row->link = (uint64_t)(m->has_number ? m->number : next++);
+        if (m->is_unsigned)
+            tbp_step_count_unsigned(g->t.host);
         if (g->n_device == 0)
             tbp_trace_show_step(&g->t, row);
     }

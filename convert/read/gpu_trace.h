@@ -36,7 +36,7 @@ struct tbp_gpu_mark { /* a range that may be a step */
     size_t row;
     uint32_t stem; /* text */
     unsigned rank;
-    bool has_number;
+    bool has_number, is_unsigned; /* the number: see step_name.h */
     int64_t number, process;
 };
 

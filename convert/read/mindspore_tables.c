@@ -5,6 +5,7 @@
  */
 #include "base/sort.h"
 #include "convert/read/read_mindspore.h"
+#include "convert/read/step_name.h"
 
 #include <stdio.h>
 
@@ -98,7 +99,9 @@ static void add_step(struct tbp_mindspore *m, struct tbp_csv *c, const struct st
     struct tbp_ledger *l = &m->jt.host->ledger;
     struct tbp_trace_event e = {0};
     int64_t number, end_ns;
-    if (!tbp_csv_i64(c, at->number, &number) || number <= 0) { /* averages */
+    bool is_number = tbp_csv_i64(c, at->number, &number);
+    bool is_unsigned = is_number && tbp_step_is_unsigned(tbp_csv_text(c, at->number), number);
+    if (!is_number || (number <= 0 && !is_unsigned)) { /* averages */
         l->events_read++;
         l->events_merged++;
         return;
@@ -115,6 +118,8 @@ static void add_step(struct tbp_mindspore *m, struct tbp_csv *c, const struct st
     e.dur_ps = (uint64_t)(end_ns - e.start_ns) * 1000;
     e.flags = is_mark ? TBP_TRACE_STEP : 0;
     e.link = (uint64_t)number;
+    if (is_mark && is_unsigned)
+        tbp_step_count_unsigned(m->jt.host);
     tbp_trace_add(t, &e);
     e.track = tbp_mindspore_line(m, "Step trace");
     tbp_trace_device_step(t, &e);

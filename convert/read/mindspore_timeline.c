@@ -5,6 +5,7 @@
  * Source: reference trace_kernel_memory_import F.5, formats_in_2026 D.2.
  */
 #include "convert/read/read_mindspore.h"
+#include "convert/read/step_name.h"
 
 #include <stdio.h>
 
@@ -99,7 +100,7 @@ static void place(struct tbp_mindspore *m, const struct tbp_json_event *e,
     if (!is_drawn) {
         describe_op(m, e, out->name);
     } else if (pid < PID_AI_CPU && tid == ROW_STEPS && m->marks_steps &&
-               tbp_str_to_i64(e->name.text, &step)) {
+               tbp_step_number(m->jt.host, e->name.text, &step)) {
         out->flags = TBP_TRACE_STEP;
         out->link = (uint64_t)step;
         out->name = tbp_trace_text(&m->jt.trace, TBP_STR("step"));

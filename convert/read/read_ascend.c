@@ -9,6 +9,7 @@
 #include "convert/read/ascend_timeline.h"
 #include "convert/read/csv_rows.h"
 #include "convert/read/folder.h"
+#include "convert/read/step_name.h"
 
 #include <stdio.h>
 
@@ -216,6 +217,8 @@ static void add_step(struct ascend *a, struct tbp_csv *c, const struct step_colu
     if (tbp_idmap_get(&a->timeline.steps, (uint64_t)row->number) == TBP_MAP_NONE) {
         e.flags = TBP_TRACE_STEP; /* otherwise the host knows better where it began */
         e.link = (uint64_t)row->number;
+        if (tbp_step_is_unsigned(tbp_csv_text(c, at->number), row->number))
+            tbp_step_count_unsigned(a->t->host);
     }
     add_figures(a, c);
     tbp_trace_add(a->t, &e);

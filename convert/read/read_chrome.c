@@ -88,13 +88,16 @@ static void add_args(struct chrome *c, const struct tbp_json_event *e) {
         const struct tbp_json_arg *a = &e->args[i];
         struct tbp_json_value key = {TBP_JSON_STRING, a->key, a->key_is_plain};
         int64_t whole;
+        uint64_t wide;
         double v;
         if (a->value.token == TBP_JSON_NULL || a->key.n == 0)
             continue;
         uint32_t k = tbp_json_trace_intern(c->jt, &key);
-        if ((a->value.token == TBP_JSON_NUMBER || is_whole(a->key)) &&
-            tbp_str_to_i64(a->value.text, &whole))
+        bool may_be_whole = a->value.token == TBP_JSON_NUMBER || is_whole(a->key);
+        if (may_be_whole && tbp_str_to_i64(a->value.text, &whole))
             tbp_trace_stat_i64(t, TBP_TRACE_OWN, k, whole);
+        else if (may_be_whole && tbp_str_to_u64(a->value.text, &wide))
+            tbp_trace_stat_u64(t, TBP_TRACE_OWN, k, wide);
         else if (a->value.token == TBP_JSON_NUMBER && tbp_str_to_double(a->value.text, &v))
             tbp_trace_stat_double(t, TBP_TRACE_OWN, k, v);
         else

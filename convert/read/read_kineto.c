@@ -9,6 +9,7 @@
 #include "convert/read/read_kineto.h"
 #include "convert/read/forward_links.h"
 #include "convert/read/json_trace.h"
+#include "convert/read/step_name.h"
 
 #include <stdio.h>
 
@@ -352,12 +353,6 @@ static void add_args(struct kineto *k, enum arg from, enum arg to) {
 
 /* ---- events ---- */
 
-static bool step_number(struct tbp_str name, int64_t *step) {
-    static const char prefix[] = "ProfilerStep#";
-    return tbp_str_starts(name, prefix) &&
-           tbp_str_to_i64(tbp_str_sub(name, sizeof prefix - 1, name.n), step);
-}
-
 static void describe_host(struct kineto *k, const struct tbp_json_event *e, enum kind kind,
                           struct tbp_trace_event *out) {
     int64_t step;
@@ -370,7 +365,7 @@ static void describe_host(struct kineto *k, const struct tbp_json_event *e, enum
     if (kind != KIND_OP && kind != KIND_ANNOTATION)
         return;
     add_args(k, ARG_DIMS, ARG_DTYPE);
-    if (step_number(e->name.text, &step)) {
+    if (tbp_step_of_profiler(k->jt->host, e->name.text, &step)) {
         out->flags = TBP_TRACE_STEP;
         out->link = (uint64_t)step;
         return;

@@ -10,6 +10,7 @@
 #include "convert/read/perfetto_state.h"
 #include "convert/read/perfetto_tracks.h"
 #include "convert/read/reader.h"
+#include "convert/read/step_name.h"
 
 #include <stdio.h>
 
@@ -37,7 +38,7 @@ enum { MAX_NOTES = 64, MAX_FLOWS = 16 };
 
 struct note { /* a debug annotation */
     uint32_t key;
-    enum { NOTE_NONE, NOTE_NUMBER, NOTE_REAL, NOTE_TEXT } kind;
+    enum { NOTE_NONE, NOTE_NUMBER, NOTE_WIDE, NOTE_REAL, NOTE_TEXT } kind; /* wide: unsigned */
     int64_t number;
     double real;
     uint32_t text;
@@ -92,19 +93,13 @@ static bool number_of(const struct perfetto *p, const char *keys, int64_t *v) {
             if (!tbp_str_eq(p->t.texts.strs[note->key], tbp_str_sub(rest, 0, n)))
                 continue;
             *v = note->number;
-            if (note->kind == NOTE_NUMBER ||
+            if (note->kind == NOTE_NUMBER || note->kind == NOTE_WIDE ||
                 (note->kind == NOTE_TEXT && tbp_str_to_i64(p->t.texts.strs[note->text], v)))
                 return true;
         }
         rest = tbp_str_sub(rest, n < rest.n ? n + 1 : n, rest.n);
     }
     return false;
-}
-
-static bool step_number(struct tbp_str name, int64_t *step) {
-    static const char prefix[] = "ProfilerStep#";
-    return tbp_str_starts(name, prefix) &&
-           tbp_str_to_i64(tbp_str_sub(name, sizeof prefix - 1, name.n), step);
 }
 
 static void add_launch(struct perfetto *p) {
@@ -149,6 +144,8 @@ static void add_notes(struct perfetto *p) {
             continue;
         if (n->kind == NOTE_NUMBER)
             tbp_trace_stat_i64(&p->t, TBP_TRACE_OWN, n->key, n->number);
+        else if (n->kind == NOTE_WIDE)
+            tbp_trace_stat_u64(&p->t, TBP_TRACE_OWN, n->key, (uint64_t)n->number);
         else if (n->kind == NOTE_REAL)
             tbp_trace_stat_double(&p->t, TBP_TRACE_OWN, n->key, n->real);
         else
@@ -159,7 +156,7 @@ static void add_notes(struct perfetto *p) {
 static void describe(struct perfetto *p, struct tbp_trace_event *out) {
     int64_t step;
     enum kind kind = kind_of(p->t.texts.strs[p->event.category]);
-    if (step_number(p->t.texts.strs[out->name], &step)) {
+    if (tbp_step_of_profiler(p->t.host, p->t.texts.strs[out->name], &step)) {
         out->flags |= TBP_TRACE_STEP;
         out->link = (uint64_t)step;
         return;
@@ -269,9 +266,11 @@ static void read_note(struct perfetto *p, uint32_t sequence, struct tbp_wire w) 
         else if (f.number == TEXT_IID)
             *n = (struct note){n->key, NOTE_TEXT, 0, 0,
                                tbp_perfetto_name(&p->state, sequence, TBP_PERFETTO_TEXTS, f.value)};
-        else if (f.type == TBP_WIRE_VARINT &&
-                 (f.number == BOOL || f.number == UINT || f.number == INT || f.number == POINTER))
+        else if (f.type == TBP_WIRE_VARINT && (f.number == BOOL || f.number == INT))
             *n = (struct note){n->key, NOTE_NUMBER, (int64_t)f.value, 0, 0};
+        else if (f.type == TBP_WIRE_VARINT && (f.number == UINT || f.number == POINTER))
+            *n = (struct note){n->key, f.value > INT64_MAX ? NOTE_WIDE : NOTE_NUMBER,
+                               (int64_t)f.value, 0, 0};
     }
 }
 

@@ -37,6 +37,39 @@ static bool skip_spaces(struct tbp_str *s) {
     return n > 0;
 }
 
+static bool parse_number(struct tbp_str s, int64_t *number) {
+    uint64_t bits;
+    if (tbp_str_to_i64(s, number))
+        return true;
+    if (!tbp_str_to_u64(s, &bits))
+        return false;
+    *number = (int64_t)bits;
+    return true;
+}
+
+bool tbp_step_is_unsigned(struct tbp_str text, int64_t number) {
+    return number < 0 && !tbp_str_has(text, "-");
+}
+
+void tbp_step_count_unsigned(struct tbp_host *host) {
+    tbp_ledger_count(&host->ledger, TBP_LEDGER_REPAIR_UNSIGNED, 1, TBP_NO_OFFSET);
+    host->n_unsigned_steps++;
+}
+
+bool tbp_step_number(struct tbp_host *host, struct tbp_str digits, int64_t *number) {
+    if (!parse_number(digits, number))
+        return false;
+    if (tbp_step_is_unsigned(digits, *number))
+        tbp_step_count_unsigned(host);
+    return true;
+}
+
+bool tbp_step_of_profiler(struct tbp_host *host, struct tbp_str name, int64_t *number) {
+    static const char prefix[] = "ProfilerStep#";
+    return tbp_str_starts(name, prefix) &&
+           tbp_step_number(host, tbp_str_sub(name, sizeof prefix - 1, name.n), number);
+}
+
 static bool parse_word(struct tbp_step_name *out, struct tbp_str s, struct tbp_str name,
                        unsigned rank) {
     if (!skip(&s, words[rank].word))
@@ -46,7 +79,8 @@ static bool parse_word(struct tbp_step_name *out, struct tbp_str s, struct tbp_s
     skip_spaces(&s);
     if (s.n == 0)
         return !words[rank].needs_number && out->stem.n == name.n;
-    out->has_number = s.p[0] >= '0' && s.p[0] <= '9' && tbp_str_to_i64(s, &out->number);
+    out->has_number = s.p[0] >= '0' && s.p[0] <= '9' && parse_number(s, &out->number);
+    out->is_unsigned = out->has_number && tbp_step_is_unsigned(s, out->number);
     return out->has_number;
 }
 

@@ -186,6 +186,10 @@ void tbp_trace_stat_i64(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t k
     tbp_wire_put_varint(begin_stat(t, of, key, TBP_STAT_INT64), (uint64_t)v);
 }
 
+void tbp_trace_stat_u64(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key, uint64_t v) {
+    tbp_wire_put_varint(begin_stat(t, of, key, TBP_STAT_UINT64), v);
+}
+
 void tbp_trace_stat_double(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key, double v) {
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);

@@ -180,6 +180,7 @@ void tbp_trace_track_name(struct tbp_trace *t, uint32_t track, struct tbp_str na
 /* Stats of the event added next. */
 void tbp_trace_stat_text(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key, uint32_t text);
 void tbp_trace_stat_i64(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key, int64_t v);
+void tbp_trace_stat_u64(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key, uint64_t v);
 void tbp_trace_stat_double(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key, double v);
 /* The same of an op on a device (tf_op), by the texts of its name and its type (0: none). */
 void tbp_trace_stat_op(struct tbp_trace *t, uint32_t name, uint32_t type);

@@ -117,6 +117,8 @@ static void put_collected(struct emitting *e, struct tbp_wire w) {
         tbp_wire_varint(&w, &v);
         if (type == TBP_STAT_REF)
             put_reference(e, (uint32_t)key - 1, (uint32_t)v);
+        else if (type == TBP_STAT_UINT64)
+            put_number(e, (uint32_t)key - 1, TBP_XSTAT_UINT64, v);
         else
             put_number(e, (uint32_t)key - 1, TBP_XSTAT_INT64, v);
     }
