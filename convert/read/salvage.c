@@ -11,9 +11,12 @@
 enum { NONE = -1, V = TBP_WIRE_VARINT, B = TBP_WIRE_BYTES };
 #define KEY(number, type) ((uint8_t)((number) << 3 | (type)))
 
+/* Stats inside an event have the key of events, and an id and a value as an event has an id and a
+ * duration; but none has a varint where an event says when, or how often. */
 const struct tbp_shape tbp_shape_xevent = {
     .type = {NONE, V, V, V, B, V, NONE, NONE, NONE, NONE, NONE, NONE},
     .must_have = 1u << TBP_XEVENT_METADATA_ID,
+    .must_have_one = 1u << TBP_XEVENT_OFFSET_PS | 1u << TBP_XEVENT_NUM_OCCURRENCES,
 };
 const struct tbp_shape tbp_shape_xline = {
     .type = {NONE, V, B, V, B, NONE, NONE, NONE, NONE, V, V, B},
@@ -48,7 +51,8 @@ static bool looks_like(const struct tbp_shape *shape, struct tbp_wire w, uint64_
         *budget -= 8;
         seen |= 1u << f.number;
     }
-    return got == 0 && (seen & shape->must_have) == shape->must_have;
+    return got == 0 && (seen & shape->must_have) == shape->must_have &&
+           (!shape->must_have_one || (seen & shape->must_have_one));
 }
 
 static bool child_starts_at(const struct tbp_walk *walk, const uint8_t *p) {

@@ -18,7 +18,9 @@ struct tbp_shape {
     int8_t type[TBP_SHAPE_FIELDS];
     uint8_t child_key;             /* key byte of the nested message worth looking for */
     const struct tbp_shape *child; /* its shape */
-    uint32_t must_have; /* bit per field number without which it does not look like this message */
+    /* Bits per field number: without all of must_have, or without any of must_have_one (unless it
+     * is none), it does not look like this message. */
+    uint32_t must_have, must_have_one;
 };
 
 struct tbp_walk {

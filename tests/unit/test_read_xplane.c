@@ -262,6 +262,65 @@ Test(read_xplane, every_cut_keeps_the_planes_before_it) {
     tbp_wire_out_release(&o);
 }
 
+/* A line of two events: one whose stats have an id and an unsigned number, as an event has an id
+ * and a duration, and one that says how often instead of when. at: where they begin, and the end.
+ */
+static void put_line_of_two(struct tbp_wire_out *o, size_t at[3]) {
+    size_t plane = tbp_wire_begin(o, TBP_XSPACE_PLANES);
+    tbp_wire_put_str(o, TBP_XPLANE_NAME, TBP_STR("p"));
+    size_t line = tbp_wire_begin(o, TBP_XPLANE_LINES);
+    at[0] = o->n;
+    size_t event = tbp_wire_begin(o, TBP_XLINE_EVENTS);
+    tbp_wire_put_u64(o, TBP_XEVENT_METADATA_ID, 1);
+    tbp_wire_put_u64(o, TBP_XEVENT_OFFSET_PS, 8);
+    for (uint64_t i = 0; i < 3; i++) {
+        size_t stat = tbp_wire_begin(o, TBP_XEVENT_STATS);
+        tbp_wire_put_u64(o, TBP_XSTAT_METADATA_ID, i);
+        tbp_wire_put_u64(o, TBP_XSTAT_UINT64, 5);
+        tbp_wire_end(o, stat);
+    }
+    tbp_wire_end(o, event);
+    at[1] = o->n;
+    event = tbp_wire_begin(o, TBP_XLINE_EVENTS);
+    tbp_wire_put_u64(o, TBP_XEVENT_METADATA_ID, 1);
+    tbp_wire_put_u64(o, TBP_XEVENT_DURATION_PS, 70);
+    tbp_wire_put_u64(o, TBP_XEVENT_NUM_OCCURRENCES, 4);
+    tbp_wire_end(o, event);
+    at[2] = o->n;
+    tbp_wire_end(o, line);
+    tbp_wire_end(o, plane);
+}
+
+Test(read_xplane, stats_of_a_cut_event_are_no_events) {
+    struct tbp_wire_out o = {0};
+    size_t at[3];
+    put_line_of_two(&o, at);
+    for (size_t n = at[0]; n <= at[2]; n++) {
+        struct tbp_host h;
+        cr_assert_eq(read_bytes(&h, o.at, n, NULL), TBP_OK);
+        cr_assert_eq(tbp_host_count_events(&h), (n >= at[1]) + (n >= at[2]), "cut at %zu", n);
+        assert_ledger_adds_up(&h);
+        tbp_host_release(&h);
+    }
+    tbp_wire_out_release(&o);
+}
+
+/* Nor are those of an event with a wrong length; the one behind it is still found. */
+Test(read_xplane, stats_of_a_broken_event_are_no_events) {
+    struct tbp_wire_out o = {0};
+    size_t at[3];
+    struct tbp_host h;
+    put_line_of_two(&o, at);
+    o.at[at[0] + 3] |= 0x7f; /* runs past the line */
+    cr_assert_eq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
+    cr_assert_eq(h.planes[0].lines[0].ev.n, 1);
+    cr_assert_eq(h.planes[0].lines[0].ev.dur_ps[0], 70);
+    cr_assert_eq(h.ledger.events_dropped, 1);
+    assert_ledger_adds_up(&h);
+    tbp_host_release(&h);
+    tbp_wire_out_release(&o);
+}
+
 /* The length of the middle plane says more than the file has: the plane behind it is still found.
  */
 Test(read_xplane, planes_behind_a_wrong_length_are_found) {
