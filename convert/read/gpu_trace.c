@@ -334,7 +334,8 @@ static int by_start(const void *a, const void *b, void *ctx) {
     return s != e ? (s < e ? -1 : 1) : x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Those without a number are counted from 0. */
+/* Those without a number are counted from 0. A nested one stays an op, so that what is called in no
+ * range within has one; it is that of its series, as there are many. */
 static void choose_steps(struct tbp_gpu_trace *g) {
     if (g->marks.n == 0)
         return;
@@ -346,7 +347,8 @@ static void choose_steps(struct tbp_gpu_trace *g) {
         struct tbp_trace_row *row = &g->t.rows.at[m->row];
         if (m->stem != best.stem || m->process != best.process)
             continue;
-        row->flags = TBP_TRACE_STEP;
+        row->flags |= TBP_TRACE_STEP;
+        tbp_trace_name_op(&g->t, row->name, m->stem);
         row->link = (uint64_t)(m->has_number ? m->number : next++);
         if (m->is_unsigned)
             tbp_step_count_unsigned(g->t.host);

@@ -26,6 +26,7 @@ void tbp_trace_release(struct tbp_trace *t) {
     tbp_idmap_release(&t->stream_tracks);
     tbp_idmap_release(&t->op_of_link);
     tbp_idmap_release(&t->op_stats);
+    tbp_idmap_release(&t->op_names);
     tbp_wire_out_release(&t->shared);
     tbp_wire_out_release(&t->own);
     tbp_vec_release(&t->uses);

@@ -132,6 +132,7 @@ struct tbp_trace {
     TBP_VEC(struct tbp_trace_memory) memory;
     TBP_VEC(struct tbp_trace_shown_step) shown_steps;
     struct tbp_idmap op_stats; /* name and type of an op -> text of tbp_trace_op_text */
+    struct tbp_idmap op_names; /* of tbp_trace_name_op */
     struct tbp_wire_out shared, own;
     size_t own_from; /* where the stats of the next event begin */
     int64_t base_ns; /* wall clock at the zero of the input's times */
@@ -156,6 +157,9 @@ uint32_t tbp_trace_text(struct tbp_trace *t, struct tbp_str s);
  * the stat tf_op: `aten::mm` is "aten/mm:mm". Without a type that they understand, what stands
  * behind the colon is left to them. */
 uint32_t tbp_trace_op_text(struct tbp_trace *t, struct tbp_str name, struct tbp_str type);
+
+/* Ops with this name are called otherwise in tables (texts). */
+void tbp_trace_name_op(struct tbp_trace *t, uint32_t name, uint32_t called);
 
 uint32_t tbp_trace_plane(struct tbp_trace *t, struct tbp_str name);
 void tbp_trace_plane_text(struct tbp_trace *t, uint32_t plane, const char *key, struct tbp_str v);

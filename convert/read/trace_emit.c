@@ -448,9 +448,12 @@ static void name_ops(struct tbp_trace *t) {
     tbp_vec_reserve(&t->op_text, n);
     memset(t->op_text.at, 0, n * sizeof *t->op_text.at);
     t->op_text.n = n;
-    for (uint32_t i = 1; i < n; i++)
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t called = tbp_idmap_get(&t->op_names, i);
+        struct tbp_str name = t->texts.strs[called == TBP_MAP_NONE ? i : called];
         if (is_op.at[i])
-            t->op_text.at[i] = tbp_trace_op_text(t, t->texts.strs[i], TBP_STR_NONE);
+            t->op_text.at[i] = tbp_trace_op_text(t, name, TBP_STR_NONE);
+    }
     tbp_vec_release(&is_op);
 }
 

@@ -55,6 +55,11 @@ uint32_t tbp_trace_op_text(struct tbp_trace *t, struct tbp_str name, struct tbp_
     return text;
 }
 
+void tbp_trace_name_op(struct tbp_trace *t, uint32_t name, uint32_t called) {
+    bool is_new;
+    *tbp_idmap_put(&t->op_names, name, &is_new) = called;
+}
+
 void tbp_trace_stat_op(struct tbp_trace *t, uint32_t name, uint32_t type) {
     bool is_new;
     uint32_t text = tbp_idmap_get(&t->op_stats, (uint64_t)name << 32 | type);

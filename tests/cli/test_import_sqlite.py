@@ -103,9 +103,18 @@ class Nsys(Sqlite):
 
     def test_a_kernel_belongs_to_the_range_around_its_launch_and_to_its_step(self):
         path = self.make("a.sqlite", fixtures.nsys)
-        self.assertEqual(ops(path, "Device"), {"layer": (1, 2000)})
-        self.assertEqual(ops(path), {"layer": (1, 7000)})
+        # called in no range of the step: by the step, as one op of them all (axpy 3000 in one, a copy of 200 in the other)
+        self.assertEqual(ops(path, "Device"), {"layer": (1, 2000), "step": (1, 3200)})
+        self.assertEqual(ops(path), {"layer": (1, 7000), "step": (2, 20000)})
         self.assertEqual([s["stepnum"] for s in steps(path)], ["0", "1"])
+        kernels = {r["kernel_name"]: r["op_name"] for r in rows(answer("kernel_stats", path))}
+        self.assertEqual(kernels, {"gemm": "layer", "void axpy<float>(float*)": "step"})
+
+    def test_a_step_that_no_range_is_nested_in_has_its_work(self):
+        # RPD: a graph of 1000 + 500 ns, a kernel of 2000, a copy of 100; the last kernel has no call
+        path = self.make("a.rpd", fixtures.rpd)
+        self.assertEqual(ops(path, "Device"), {"iteration": (2, 3600)})
+        self.assertEqual(ops(path), {"iteration": (1, 8500)})
 
     def test_a_range_without_an_end_lasts_as_long_as_the_recording(self):
         load = [e for e in events(self.make("a.sqlite", fixtures.nsys)) if e[2] == "load"]

@@ -289,6 +289,8 @@ class RocProf(Import):
         self.assertEqual(at["step 1 1"], (1650, 1300))  # to the last end of all
         copy = [e for e in events(path) if e[2].startswith("MemcpyHtoD")]
         self.assertEqual([(e[0], e[4]) for e in copy], [("/device:GPU:1", 80)])
+        self.assertEqual(ops(path), {"step": (2, 2950)})
+        self.assertEqual(ops(path, "Device"), {"step": (1, 500)})  # the kernel that step 0 calls
         self.becomes_a_run(path)
 
     def test_nanoseconds_of_arguments_count(self):
