@@ -67,11 +67,21 @@ static void read_row(struct tbp_csv *c) {
         c->line++; /* within quotes: the row is called by its last line */
 }
 
+/* As where one table stands behind another in the file. */
+static bool is_heading_again(const struct tbp_csv *c) {
+    size_t i = 0;
+    while (i < c->heading.n && i < c->cells.n && tbp_str_eq(c->heading.at[i], c->cells.at[i]))
+        i++;
+    return i > 0 && i == c->heading.n && i == c->cells.n;
+}
+
 bool tbp_csv_next(struct tbp_csv *c) {
-    skip_line_ends(c);
-    if (c->at == c->end)
-        return false;
-    read_row(c);
+    do {
+        skip_line_ends(c);
+        if (c->at == c->end)
+            return false;
+        read_row(c);
+    } while (is_heading_again(c));
     c->is_short = c->cells.n < c->heading.n;
     return true;
 }

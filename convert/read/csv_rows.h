@@ -33,7 +33,7 @@ enum { TBP_CSV_NONE = -1 };
 /* Begins with the first row that is not empty: the heading. */
 void tbp_csv_init(struct tbp_csv *c, struct tbp_str bytes);
 void tbp_csv_release(struct tbp_csv *c);
-/* The next row that is not empty. */
+/* The next row that is neither empty nor the heading once more. */
 bool tbp_csv_next(struct tbp_csv *c);
 
 /* First column called by one of the names (separated by '|'): letters and digits count, their case

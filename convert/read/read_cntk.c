@@ -154,12 +154,12 @@ static void read_row(struct cntk *c, struct tbp_str line, uint64_t offset) {
 }
 
 static void read_table(struct cntk *c, struct tbp_str bytes) {
-    struct tbp_str rest = bytes, line;
-    bool is_heading = true;
+    struct tbp_str rest = bytes, line, first = TBP_STR_NONE;
     while (next_line(&rest, &line)) {
-        if (line.n && !is_heading)
+        if (first.n == 0)
+            first = line; /* the heading, once more where another log stands behind this one */
+        else if (line.n && !tbp_str_eq(line, first))
             read_row(c, line, (uint64_t)(line.p - bytes.p));
-        is_heading &= line.n == 0;
     }
 }
 

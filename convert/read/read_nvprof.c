@@ -448,8 +448,11 @@ static int read_database(struct tbp_host *host, struct tbp_error *err) {
 
 /* What the Visual Profiler saves: how it looked, not what it showed. */
 static bool is_session(const uint8_t *data, size_t size) {
-    return size > 5 && memcmp(data, "<?xml", 5) == 0 &&
-           tbp_sqlite_mentions(data, size < 1024 ? size : 1024, "<session version=");
+    static const char mark[] = "\xef\xbb\xbf";
+    struct tbp_str s = {(const char *)data, size < 1024 ? size : 1024};
+    if (tbp_str_starts(s, mark))
+        s = tbp_str_sub(s, sizeof mark - 1, s.n);
+    return tbp_str_starts(s, "<?xml") && tbp_str_has(s, "<session version=");
 }
 
 static int read_nvprof(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {

@@ -253,9 +253,10 @@ class Hostile(Sqlite):
         self.assertIn("without the tables of Nsight Systems, nvprof, RPD or rocpd", r.stderr)
 
     def test_a_session_of_the_visual_profiler_is_refused_with_a_reason(self):
-        with open(self.path("s.nvvp"), "w") as f:
-            f.write('<?xml version="1.0"?>\n<session version="1" name="x">\n</session>\n')
-        self.assertIn("settings and no timeline", self.expect(1, "info", self.path("s.nvvp")).stderr)
+        for mark in ("", "\ufeff"):
+            with open(self.path("s.nvvp"), "w", encoding="utf-8") as f:
+                f.write(mark + '<?xml version="1.0"?>\n<session version="1" name="x">\n</session>\n')
+            self.assertIn("settings and no timeline", self.expect(1, "info", self.path("s.nvvp")).stderr)
 
 
 class Nvprof(Sqlite):

@@ -14,7 +14,9 @@ import decimal
 import json
 import os
 import re
+import shutil
 import sqlite3
+import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
@@ -37,11 +39,14 @@ class Number(float):
 
 
 def loads(data):
-    """The document, or None where only a tolerant reader can read it."""
-    try:
-        return json.loads(data.decode("utf-8-sig"), parse_float=Number)
-    except (ValueError, UnicodeDecodeError, RecursionError):
-        return None
+    """The document, closed if it was left open as Chrome's format allows, or None where only a tolerant reader can read
+    it."""
+    for rest in ("", "]", "]}"):
+        try:
+            return json.loads(data.decode("utf-8-sig") + rest, parse_float=Number)
+        except (ValueError, UnicodeDecodeError, RecursionError):
+            continue
+    return None
 
 
 def dumps(document):
@@ -133,17 +138,22 @@ def is_host_process(event):
 
 def other_pids(events, _):
     """Other numbers in another order; names and what is no number stay."""
-    devices = {e.get("pid") for e in events if not is_host_process(e)}
-    pids = sorted({e["pid"] for e in events if isinstance(e.get("pid"), int)} - {d for d in devices if isinstance(d, int)})
+    def number(e):
+        """As it is, or in quotes."""
+        pid = e.get("pid")
+        return int(pid) if isinstance(pid, int) or isinstance(pid, str) and pid.isdigit() else None
+    devices = {number(e) for e in events if not is_host_process(e)}
+    pids = sorted({number(e) for e in events} - devices - {None})
     new = dict(zip(pids, range(90000 + 7 * len(pids), 90000, -7)))
     for e in events:
-        if isinstance(e.get("pid"), int) and e["pid"] in new:
-            e["pid"] = new[e["pid"]]
+        if number(e) in new:
+            e["pid"] = type(e["pid"])(new[number(e)])
     return events
 
 
 def bom(data, _):
-    return b"\xef\xbb\xbf" + data if data[:1] in b"[{" else None
+    """In front of text."""
+    return None if b"\0" in data else b"\xef\xbb\xbf" + data
 
 
 def two_documents(data, r):
@@ -170,23 +180,85 @@ def csv_rows(data, r):
     return b"\n".join([found[0], *shuffled(found[1], r), b""]) if found else None
 
 
-def csv_later(data, _):
-    """Of ROCm's tables, which tell nanoseconds; an end of 0 is none."""
-    names = re.compile(rb'"?(Start_Timestamp|End_Timestamp|BeginNs|EndNs)"?$')
+def cells_of(row):
+    return re.split(rb',(?=(?:[^"]*"[^"]*")*[^"]*$)', row)
+
+
+def is_cntk(heading):
+    """Whose columns are known by their place, the last three behind a text that may hold commas."""
+    return heading.startswith(b"EventDescription")
+
+
+# Columns of times, and how many of their units an hour is; of numbers of processes.
+NS, US, TICKS, MS = (decimal.Decimal(SHIFT_US).scaleb(n) for n in (3, 0, 2, -3))
+TIMES = {b"Start_Timestamp": NS, b"End_Timestamp": NS, b"BeginNs": NS, b"EndNs": NS, b"Start Time(us)": US,
+         b"Timestamp(us)": US, b"Allocation Time(us)": US, b"Release Time(us)": US, b"start_point": TICKS,
+         b"end_point": TICKS, b"fp_point": TICKS, b"bp_point": TICKS, b"run_start": US, b"run_end": US,
+         b"start_time(ms)": MS}
+PROCESSES = {b"Process_Id": decimal.Decimal(7000)}
+
+
+def csv_added(data, added):
+    """Numbers added to the cells of columns; a time of 0 is none, blanks and quotes around a number stay."""
     found = table(data)
-    columns = [n for n, name in enumerate(found[0].split(b",")) if names.match(name)] if found else []
+    if not found or is_cntk(found[0]):
+        return None
+    heading = [name.strip(b'" ') for name in cells_of(found[0])]
+    columns = {n: added[name] for n, name in enumerate(heading) if name in added}
 
     def later(row):
-        cells = re.split(rb',(?=(?:[^"]*"[^"]*")*[^"]*$)', row)
-        for n in columns:
-            if n < len(cells) and cells[n].isdigit() and int(cells[n]):
-                cells[n] = str(int(cells[n]) + SHIFT_US * 1000).encode()
+        cells = cells_of(row)
+        for n, more in columns.items():
+            number = re.fullmatch(rb'("?)([0-9.]+)(\s*"?)', cells[n]) if n < len(cells) else None
+            if number and decimal.Decimal(number[2].decode()):
+                cells[n] = number[1] + f"{decimal.Decimal(number[2].decode()) + more:f}".encode() + number[3]
         return b",".join(cells)
     return b"\n".join([found[0], *map(later, found[1]), b""]) if columns else None
 
 
-def sqlite_rows(path, target, r):
-    """The same rows under other row numbers."""
+def cntk_later(data):
+    def later(row):
+        try:
+            text, *times = row.rsplit(b",", 2)
+            return b",".join([text, *(f"{decimal.Decimal(t.decode()) + MS:f}".encode() for t in times)])
+        except decimal.InvalidOperation:
+            return row
+    rows = data.replace(b"\r\n", b"\n").split(b"\n")
+    return b"\n".join([rows[0], *map(later, rows[1:])])
+
+
+def csv_later(data, _):
+    return cntk_later(data) if is_cntk(data) else csv_added(data, TIMES)
+
+
+def csv_pids(data, _):
+    return csv_added(data, PROCESSES)
+
+
+def csv_columns(data, r):
+    """As many as all rows have, but for those that are cut. MindSpore's parallel streams have three columns each, which
+    stand beside each other."""
+    found = table(data)
+    if not found or is_cntk(found[0]) or b",stream_" in found[0]:
+        return None
+    rows = [cells_of(row) for row in (found[0], *found[1])]
+    order = list(range(min(len(cells) for cells in rows if 2 * len(cells) > len(rows[0]))))
+    r.shuffle(order)
+    moved_rows = [[cells[n] for n in order] + cells[len(order):] if len(cells) >= len(order) else cells for cells in rows]
+    return b"\n".join([*map(b",".join, moved_rows), b""])
+
+
+def two_tables(data, _):
+    """One behind the other, each with its heading."""
+    found = table(data)
+    if not found or len(found[1]) < 2:
+        return None
+    mid = len(found[1]) // 2
+    return b"\n".join([found[0], *found[1][:mid], found[0], *found[1][mid:], b""])
+
+
+def sqlite_rows(path, target, r, moves_columns=False):
+    """The same rows under other row numbers, or in columns in another order."""
     source = sqlite3.connect(f"file:{path}?immutable=1", uri=True)
     source.text_factory = bytes
     out = sqlite3.connect(target)
@@ -195,14 +267,67 @@ def sqlite_rows(path, target, r):
         name, sql = name.decode(), sql.decode()
         if name.startswith("sqlite_"):
             continue
+        columns = "*"
+        if moves_columns:
+            listed = [f'"{c[1].decode()}"' for c in source.execute(f'PRAGMA table_info("{name}")')]
+            r.shuffle(listed)
+            columns = ", ".join(listed)
+            sql = f'CREATE TABLE "{name}" ({columns})'
         out.execute(sql)
-        rows = source.execute(f'SELECT * FROM "{name}"').fetchall()
-        r.shuffle(rows)
+        rows = source.execute(f'SELECT {columns} FROM "{name}"').fetchall()
+        if not moves_columns:
+            r.shuffle(rows)
         if rows:
             out.executemany(f'INSERT INTO "{name}" VALUES ({",".join("?" * len(rows[0]))})', rows)
     out.commit()
     out.close()
     source.close()
+    return 1
+
+
+def sqlite_added(path, target, added):
+    """A copy in which numbers are added to columns: added(table, column) or None."""
+    shutil.copy(path, target)
+    db = sqlite3.connect(target)
+    tables = [name for name, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT NULL")]
+    least = 0 if "StringIds" in tables else 1  # a time of 0 is none, but for Nsight Systems
+    n = 0
+    for table_name in tables:
+        for column in [c[1] for c in db.execute(f'PRAGMA table_info("{table_name}")')]:
+            more = added(table_name, column)
+            if more:
+                n += db.execute(f'UPDATE "{table_name}" SET "{column}" = "{column}" + ? WHERE typeof("{column}") = \'integer\' '
+                                f'AND "{column}" >= ?', (more, least)).rowcount
+    db.commit()
+    db.close()
+    return n
+
+
+def sqlite_later(path, target, _):
+    return sqlite_added(path, target, lambda _, column: SHIFT_US * 1000 if column in ("start", "end", "timestamp") else None)
+
+
+def sqlite_pids(path, target, _):
+    """Nsight Systems' numbers of threads have that of the process in bits 24 to 47; nvprof's markers have it in front of
+    that of their thread."""
+    def added(table_name, column):
+        if column in ("globalTid", "globalPid"):
+            return 7 << 24
+        is_process = column in ("processId", "pid") and (not table_name.startswith("rocpd_") or table_name == "rocpd_api" or
+                                                         table_name.startswith("rocpd_info_process"))
+        return 7 if is_process else None
+    n = sqlite_added(path, target, added)
+    db = sqlite3.connect(target)
+    if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'CUPTI_ACTIVITY_KIND_MARKER'").fetchone():
+        db.create_function("moved", 1, lambda b: struct.pack("<I", struct.unpack("<I", b[:4])[0] + 7) + b[4:])
+        db.execute("UPDATE CUPTI_ACTIVITY_KIND_MARKER SET objectId = moved(objectId)")
+    db.commit()
+    db.close()
+    return n
+
+
+def sqlite_columns(path, target, r):
+    return sqlite_rows(path, target, r, moves_columns=True)
 
 
 # ---- protobuf ----
@@ -313,11 +438,81 @@ def sequences_interleaved(data, r):
     return message(shuffled(packets, r, lambda f: sum(v for n, kind, v in fields(f[2]) if (n, kind) == (10, 0))))
 
 
+PACKET_CLOCKS, PACKET_TIME, PACKET_SEQUENCE, PACKET_FLAGS, PACKET_CLOCK, PACKET_DEFAULTS, PACKET_TRACK = 6, 8, 10, 13, 58, 59, 60
+FIRST_OWN_CLOCK = 64  # clocks from here on are those of one sequence
+
+
+def one_of(found, number, otherwise=0):
+    return next((v for n, _, v in found if n == number), otherwise)
+
+
+def sequences_apart(data, _):
+    """One behind the other, as two traces are one that stand in one file."""
+    def sequence(packet):
+        return one_of(fields(packet[2]), PACKET_SEQUENCE)
+    return message(sorted(fields(data), key=sequence))
+
+
+def packets_later(data, _):
+    """By clocks of the machine; a sequence's own clock counts from one of these."""
+    clocks, out = {}, []
+
+    def clock_later(clock):
+        found = fields(clock)
+        return message([(n, k, v + SHIFT_US * 1000 if n == 2 and one_of(found, 1) < FIRST_OWN_CLOCK else v) for n, k, v in found])
+    for number, kind, packet in fields(data):
+        found = fields(inside(packet, [PACKET_CLOCKS, 1], clock_later))
+        sequence = one_of(found, PACKET_SEQUENCE)
+        before = 0 if one_of(found, PACKET_FLAGS) & 1 else clocks.get(sequence, 0)  # 1: it begins anew
+        clocks[sequence] = one_of(fields(one_of(found, PACKET_DEFAULTS, b"")), PACKET_CLOCK, before)
+        is_common = one_of(found, PACKET_CLOCK, clocks[sequence]) < FIRST_OWN_CLOCK
+        out.append((number, kind, message([(n, k, v + SHIFT_US * 1000 if n == PACKET_TIME and is_common else v)
+                                           for n, k, v in found])))
+    return message(out)
+
+
+def packet_pids(data, _):
+    def renamed(process):
+        return message([(n, k, v + 7000 if n == 1 else v) for n, k, v in fields(process)])
+    for part in (3, 4):  # a process; a thread
+        data = inside(data, [1, PACKET_TRACK, part], renamed)
+    return data
+
+
 JSON = {"events shuffled": on_events(lambda events, r: shuffled(events, r, place)), "keys in another order": key_order,
         "an hour later": on_events(json_later), "other process numbers": on_events(other_pids), "byte order mark": bom,
         "two documents": two_documents}
 XPLANE = {"planes in another order": mix_planes, "lines in another order": mix_lines,
           "metadata in another order": mix_metadata, "events shuffled": mix_events, "lines seconds later": lines_later,
           "two halves": planes_apart}
-CSV = {"rows shuffled": csv_rows, "an hour later": csv_later}
-PERFETTO = {"sequences interleaved": sequences_interleaved}
+CSV = {"rows shuffled": csv_rows, "columns in another order": csv_columns, "an hour later": csv_later,
+       "other process numbers": csv_pids, "byte order mark": bom, "two tables": two_tables}
+PERFETTO = {"sequences interleaved": sequences_interleaved, "sequences apart": sequences_apart, "an hour later": packets_later,
+            "other process numbers": packet_pids}
+SQLITE = {"rows shuffled": sqlite_rows, "columns in another order": sqlite_columns, "an hour later": sqlite_later,
+          "other process numbers": sqlite_pids}
+# Of folders: that of tables, that of documents.
+FOLDERS = {"rows shuffled": (csv_rows, None), "events shuffled": (None, JSON["events shuffled"]),
+           "keys in another order": (csv_columns, key_order), "an hour later": (csv_later, JSON["an hour later"]),
+           "other process numbers": (csv_pids, JSON["other process numbers"]), "byte order mark": (bom, bom),
+           "two documents": (two_tables, two_documents)}
+
+
+def mindspore_later(name, data):
+    """Ticks and microseconds of its tables; its timeline counts from the first op."""
+    if name.endswith(".csv") or name.startswith("output_timeline_data"):
+        return csv_later(data, None)
+    moved_line = lambda m: m[1] + b" ".join(str(int(t) + SHIFT_US).encode() for t in m[2].split())
+    return re.sub(rb"(?m)^(GetNext\S* )(\d+ \d+)", moved_line, data) if name.startswith("minddata_aicpu") else None
+
+
+def changed_in_folder(change, name, data, names, r):
+    """Other bytes of a file of a folder with these names, or None."""
+    is_mindspore = re.search(r"_\d+(_detail_time)?\.(csv|json|txt)$", name)
+    if is_mindspore and change == "an hour later":
+        return mindspore_later(name, data) if any(n.startswith("aicpu_intermediate") for n in names) else None
+    if is_mindspore and change == "other process numbers":
+        return None  # they tell what a row is of
+    of_table, of_document = FOLDERS[change]
+    apply = of_table if name.endswith(".csv") else of_document if name.endswith(".json") else None
+    return apply(data, r) if apply else None

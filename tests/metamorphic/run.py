@@ -11,6 +11,7 @@ Compared are all pages that convert writes, `tool` for those it does not write, 
 HOST.tbprof.json (sizes and offsets of the input), and see changes.py.
 """
 import argparse
+import collections
 import concurrent.futures
 import decimal
 import gzip
@@ -103,34 +104,44 @@ def changed_files(path, data, folder):
             yield change, write(os.path.join(folder, f"c{n}"), name, new)
     if data[:2] != b"PK": # zipped; not both
         yield "gzip", write(os.path.join(folder, "gz"), name, gzip.compress(data))
-    if kind == "sqlite":
-        os.makedirs(os.path.join(folder, "rows"))
-        target = os.path.join(folder, "rows", name)
-        changes.sqlite_rows(path, target, random.Random(7))
-        yield "rows shuffled", target
+    for n, (change, apply) in enumerate(changes.SQLITE.items() if kind == "sqlite" else ()):
+        os.makedirs(os.path.join(folder, f"s{n}"))
+        target = os.path.join(folder, f"s{n}", name)
+        if apply(path, target, random.Random(7)):
+            yield change, target
 
 
 def changed_folders(path, folder):
-    """Rows of all tables shuffled; events of all documents shuffled; a table of ROCm's in two files, as two processes
-    leave them."""
-    def copy(name, change):
-        target = os.path.join(folder, name, os.path.basename(path))
+    """Each change in all files that know it; a table of ROCm's in two files, as two processes leave them."""
+    def copy(target, parts_of):
         for base, _, files in os.walk(path):
-            os.makedirs(os.path.join(target, os.path.relpath(base, path)))
+            to = os.path.join(target, os.path.relpath(base, path))
+            os.makedirs(to)
             for file in files:
                 data = inputs.bytes_of(os.path.join(base, file))
-                for n, part in enumerate(change(file, data)):
-                    with open(os.path.join(target, os.path.relpath(base, path), str(n or "") + file), "wb") as f:
+                for n, part in enumerate(parts_of(file, data)):
+                    with open(os.path.join(to, str(n or "") + file), "wb") as f:
                         f.write(part)
-        return target
 
     def halves(file, data):
         found = changes.table(data) if file.endswith("_trace.csv") else None
         mid = len(found[1]) // 2 if found else 0
         return [b"\n".join([found[0], *rows, b""]) for rows in (found[1][:mid], found[1][mid:])] if found else [data]
-    yield "rows shuffled", copy("rows", lambda file, data: [file.endswith(".csv") and changes.csv_rows(data, random.Random(1)) or data])
-    yield "events shuffled", copy("events", lambda file, data: [changes.JSON["events shuffled"](data, random.Random(1)) or data])
-    yield "two files", copy("halves", halves)
+
+    def changed(change):
+        def parts_of(file, data):
+            new = changes.changed_in_folder(change, file, data, os.listdir(path), random.Random(1))
+            made.append(new not in (None, data))
+            return [data if new is None else new]
+        made = []
+        copy(os.path.join(folder, change, os.path.basename(path)), parts_of)
+        return any(made)
+    for change in changes.FOLDERS:
+        if changed(change):
+            yield change, os.path.join(folder, change, os.path.basename(path))
+    if any(name.endswith("_trace.csv") for name in os.listdir(path)):
+        copy(os.path.join(folder, "halves", os.path.basename(path)), halves)
+        yield "two files", os.path.join(folder, "halves", os.path.basename(path))
 
 
 def write(folder, name, data):
@@ -168,6 +179,49 @@ EXEMPT = {"other process numbers": ("xplane.pb", "trace.json.gz"), "keys in anot
 VIEWS = {"other process numbers": (without_numbers, without_numbers),
          "planes in another order": (in_any_order, in_any_order), "lines in another order": (in_any_order, in_any_order),
          "two halves": (in_any_order, in_any_order), "lines seconds later": (lambda answers: answers, shown_earlier)}
+
+
+# What each change is a case of, and why there is none for a format (known by the end of a name).
+KINDS = {"order": ("events shuffled", "rows shuffled", "sequences interleaved"),
+         "keys": ("keys in another order", "columns in another order", "metadata in another order"),
+         "gzip": ("gzip",), "byte order mark": ("byte order mark",), "time": ("an hour later", "lines seconds later"),
+         "processes": ("other process numbers",),
+         "two files": ("two documents", "two tables", "two files", "two halves", "sequences apart")}
+REASONS = {("_summary_3.txt", None): "one row per sum, without a time or a process; a report that people read",
+           (".tbs", None): "of our own runtime alone, by place; what it holds is compared with the program's own record",
+           ("detail_3.csv", "keys"): "columns are known by their place",
+           ("detail_3.csv", "processes"): "no processes in it",
+           ("kernel_trace.csv", "processes"): "no processes in it",
+           (".xplane.pb", "byte order mark"): "no text", (".xplane.pb", "processes"): "no processes in it",
+           (".pftrace", "byte order mark"): "no text", (".pftrace", "keys"): "fields of a packet: as protobuf has them",
+           ("flows.pftrace", "order"): "one sequence, whose packets build on each other",
+           ("flows.pftrace", "two files"): "one sequence, whose packets build on each other",
+           ("mindspore", "processes"): "numbers of processes tell what a row is of",
+           ("mindspore", "gzip"): "files of a folder are known by their names",
+           ("ascend_pt", "gzip"): "files of a folder are known by their names",
+           ("rocprofv3", "gzip"): "files of a folder are known by their names",
+           (".sqlite", "byte order mark"): "no text", (".sqlite", "two files"): "a database is one file",
+           (".nvvp", "byte order mark"): "no text", (".nvvp", "two files"): "a database is one file",
+           (".rpd", "byte order mark"): "no text", (".rpd", "two files"): "a database is one file",
+           (".db", "byte order mark"): "no text", (".db", "two files"): "a database is one file"}
+
+
+def cell(name, kind, done):
+    """How a change of this kind went on a format: "same", "differs", why there is none, or None."""
+    results = [is_same for change, is_same in done if change in KINDS[kind]]
+    if results:
+        return "same" if all(results) else "differs"
+    return next((why for (end, of), why in REASONS.items() if name.endswith(end) and of in (None, kind)), None)
+
+
+def print_table(of_format):
+    """What was done with each of our own files; the number of cells that are empty without a reason."""
+    n_empty = 0
+    for name, done in sorted(of_format.items()):
+        cells = {kind: cell(name, kind, done) for kind in KINDS}
+        n_empty += list(cells.values()).count(None)
+        print(f"{name}: " + "; ".join(f"{kind}: {what or 'EMPTY'}" for kind, what in cells.items()))
+    return n_empty
 
 
 NO_SQLITE = b"built without SQLite"
@@ -260,16 +314,20 @@ def main():
         print(f"skipped: no recordings at {inputs.SHARED}")
         return SKIPPED
     n = bad = 0
+    of_format = collections.defaultdict(list)
     with tempfile.TemporaryDirectory(prefix="tbprof-meta-") as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         paths = inputs.public(args.limit) if args.public else inputs.made(folder, args.recorded) + inputs.of_repository()
         paths = [p for p in paths if not args.only or any(word in p for word in args.only)]
         for results in pool.map(check, [(args, path) for path in paths]):
             for name, wrong in results:
                 n, bad = n + 1, bad + bool(wrong)
+                path, _, change = name.partition(": ")
+                of_format[os.path.basename(path)].append((change, not wrong))
                 if wrong:
                     print(f"FAIL {name}: differ in {', '.join(wrong)}", flush=True)
+    n_empty = print_table(of_format) if args.what == "changed" and not args.public else 0
     print(f"{n - bad} of {n} are the same")
-    return 1 if bad or not n else 0
+    return 1 if bad or n_empty or not n else 0
 
 
 if __name__ == "__main__":
