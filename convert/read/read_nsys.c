@@ -7,9 +7,8 @@
  *
  * Correlation ids count per process: where several have device work, the process is part of them.
  */
-#include "convert/read/gpu_trace.h"
 #include "convert/read/reader.h"
-#include "convert/read/sqlite_source.h"
+#include "convert/read/sqlite_gpu.h"
 
 #include <stdio.h>
 
@@ -173,14 +172,7 @@ enum { START, END, DEVICE, STREAM, CORRELATION, PROCESS, OWN };
 
 static bool begin_event(struct nsys *n, const struct tbp_sqlite_rows *r,
                         struct tbp_trace_event *e) {
-    *e = (struct tbp_trace_event){0};
-    if (tbp_sqlite_is_null(r, START)) {
-        tbp_gpu_no_time(&n->gpu);
-        return false;
-    }
-    int64_t start_ns = tbp_sqlite_i64(r, START, 0);
-    tbp_gpu_set_time(&n->gpu, e, start_ns, tbp_sqlite_i64(r, END, start_ns));
-    return true;
+    return tbp_sqlite_begin_event(&n->gpu, r, e, START, END);
 }
 
 static bool begin_work(struct nsys *n, const struct tbp_sqlite_rows *r, struct tbp_trace_event *e) {
@@ -193,25 +185,10 @@ static bool begin_work(struct nsys *n, const struct tbp_sqlite_rows *r, struct t
     return true;
 }
 
-static uint64_t size_at(const struct tbp_sqlite_rows *r, unsigned column) {
-    int64_t v = tbp_sqlite_i64(r, column, 0);
-    return v > 0 ? (uint64_t)v : 0;
-}
-
 static void read_kernels(struct nsys *n) {
-    enum { LONG = OWN, SHORT, REGS, SHM, DYNAMIC, GRID, BLOCK = GRID + 3, COLUMNS = BLOCK + 3 };
-    static const char *const columns[COLUMNS] = {OF_DEVICE,
-                                                 "demangledName",
-                                                 "shortName",
-                                                 "registersPerThread",
-                                                 "staticSharedMemory",
-                                                 "dynamicSharedMemory",
-                                                 "gridX",
-                                                 "gridY",
-                                                 "gridZ",
-                                                 "blockX",
-                                                 "blockY",
-                                                 "blockZ"};
+    enum { LONG = OWN, SHORT, LAUNCH, COLUMNS = LAUNCH + TBP_SQLITE_LAUNCH_COLUMNS };
+    static const char *const columns[COLUMNS] = {OF_DEVICE, "demangledName", "shortName",
+                                                 TBP_SQLITE_LAUNCH};
     struct tbp_sqlite_rows r;
     struct tbp_trace_event e;
     if (!tbp_sqlite_select(&n->db, &r, "CUPTI_ACTIVITY_KIND_KERNEL", columns, COLUMNS))
@@ -220,15 +197,8 @@ static void read_kernels(struct nsys *n) {
         if (!begin_work(n, &r, &e))
             continue;
         int64_t global = tbp_sqlite_i64(&r, PROCESS, 0);
-        struct tbp_gpu_kernel k = {
-            .registers = size_at(&r, REGS),
-            .static_shared = size_at(&r, SHM),
-            .dynamic_shared = size_at(&r, DYNAMIC),
-            .device = (uint32_t)device_of(n, global, tbp_sqlite_i64(&r, DEVICE, 0))};
-        for (unsigned i = 0; i < 3; i++) {
-            k.grid[i] = size_at(&r, GRID + i);
-            k.block[i] = size_at(&r, BLOCK + i);
-        }
+        struct tbp_gpu_kernel k =
+            tbp_sqlite_launch(&r, LAUNCH, device_of(n, global, tbp_sqlite_i64(&r, DEVICE, 0)));
         e.name = text_of(n, tbp_sqlite_i64(&r, LONG, 0));
         if (e.name == 0)
             e.name = text_of(n, tbp_sqlite_i64(&r, SHORT, 0));
@@ -253,7 +223,7 @@ static void read_copies(struct nsys *n) {
         if (begin_work(n, &r, &e))
             tbp_gpu_add_copy(&n->gpu, &e, tbp_sqlite_i64(&r, KIND, 0),
                              memory_kind(tbp_sqlite_i64(&r, FROM, -1)),
-                             memory_kind(tbp_sqlite_i64(&r, TO, -1)), size_at(&r, BYTES));
+                             memory_kind(tbp_sqlite_i64(&r, TO, -1)), tbp_sqlite_size(&r, BYTES));
 }
 
 static void read_memsets(struct nsys *n) {
@@ -266,7 +236,7 @@ static void read_memsets(struct nsys *n) {
     while (tbp_sqlite_next(&r))
         if (begin_work(n, &r, &e))
             tbp_gpu_add_memset(&n->gpu, &e, memory_kind(tbp_sqlite_i64(&r, KIND, -1)),
-                               size_at(&r, BYTES));
+                               tbp_sqlite_size(&r, BYTES));
 }
 
 /* Launches of graphs whose kernels were not recorded one by one. */
@@ -298,12 +268,9 @@ static void read_waits(struct nsys *n) {
     while (tbp_sqlite_next(&r)) {
         if (!begin_event(n, &r, &e))
             continue;
-        int64_t stream = tbp_sqlite_i64(&r, STREAM, -1);
         int64_t device =
             device_of(n, tbp_sqlite_i64(&r, PROCESS, 0), tbp_sqlite_i64(&r, DEVICE, 0));
-        e.track = tbp_gpu_line(&n->gpu, "GPU synchronization", device,
-                               stream == UINT32_MAX ? -1 : stream);
-        tbp_gpu_add_wait(&n->gpu, &e, tbp_sqlite_i64(&r, KIND, 0));
+        tbp_sqlite_add_wait(&n->gpu, &r, &e, device, STREAM, KIND);
     }
 }
 
@@ -484,7 +451,7 @@ static void read_memory(struct nsys *n) {
         int64_t kind = tbp_sqlite_i64(&r, KIND, DEVICE_MEMORY);
         int64_t global = tbp_sqlite_i64(&r, M_PROCESS, 0);
         int64_t device = device_of(n, global, tbp_sqlite_i64(&r, M_DEVICE, 0));
-        int64_t bytes = (int64_t)size_at(&r, BYTES);
+        int64_t bytes = (int64_t)tbp_sqlite_size(&r, BYTES);
         if (tbp_sqlite_is_null(&r, AT)) {
             tbp_gpu_no_time(&n->gpu);
             continue;

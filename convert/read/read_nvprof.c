@@ -6,9 +6,8 @@
  */
 #include "base/demangle.h"
 #include "convert/read/cuda_api_names.h"
-#include "convert/read/gpu_trace.h"
 #include "convert/read/reader.h"
-#include "convert/read/sqlite_source.h"
+#include "convert/read/sqlite_gpu.h"
 
 #include <stdio.h>
 
@@ -28,11 +27,6 @@ struct nvprof {
     struct tbp_idmap marker_of;    /* id of a range -> its last start */
     TBP_VEC(struct marker) markers;
 };
-
-static uint64_t size_at(const struct tbp_sqlite_rows *r, unsigned column) {
-    int64_t v = tbp_sqlite_i64(r, column, 0);
-    return v > 0 ? (uint64_t)v : 0;
-}
 
 static uint32_t text_of(struct nvprof *n, int64_t id) {
     struct tbp_str s = tbp_sqlite_texts_get(&n->strings, id);
@@ -86,16 +80,17 @@ static void read_devices(struct nvprof *n) {
         struct tbp_gpu_device d = {
             .ordinal = (uint32_t)tbp_sqlite_i64(&r, ID, 0),
             .name = tbp_sqlite_texts_get(&n->strings, tbp_sqlite_i64(&r, NAME, 0)),
-            .clock_khz = size_at(&r, CLOCK),
-            .n_sms = size_at(&r, SMS),
-            .bandwidth_bytes_per_s = (size_at(&r, BANDWIDTH) & UINT32_MAX) * 1000u, /* kB/s */
-            .memory_bytes = size_at(&r, MEMORY),
-            .major = size_at(&r, MAJOR),
-            .minor = size_at(&r, MINOR),
-            .max_warps = size_at(&r, WARPS),
-            .max_blocks = size_at(&r, BLOCKS),
-            .registers = size_at(&r, REGS),
-            .shared_bytes = size_at(&r, SHM)};
+            .clock_khz = tbp_sqlite_size(&r, CLOCK),
+            .n_sms = tbp_sqlite_size(&r, SMS),
+            .bandwidth_bytes_per_s =
+                (tbp_sqlite_size(&r, BANDWIDTH) & UINT32_MAX) * 1000u, /* kB/s */
+            .memory_bytes = tbp_sqlite_size(&r, MEMORY),
+            .major = tbp_sqlite_size(&r, MAJOR),
+            .minor = tbp_sqlite_size(&r, MINOR),
+            .max_warps = tbp_sqlite_size(&r, WARPS),
+            .max_blocks = tbp_sqlite_size(&r, BLOCKS),
+            .registers = tbp_sqlite_size(&r, REGS),
+            .shared_bytes = tbp_sqlite_size(&r, SHM)};
         tbp_gpu_add_device(&n->gpu, &d);
     }
 }
@@ -107,14 +102,10 @@ enum { START, END, DEVICE, STREAM, CORRELATION, OWN };
 
 static bool begin_event(struct nvprof *n, const struct tbp_sqlite_rows *r,
                         struct tbp_trace_event *e) {
-    *e = (struct tbp_trace_event){0};
-    if (tbp_sqlite_is_null(r, START) || tbp_sqlite_i64(r, START, 0) == 0) {
-        tbp_gpu_no_time(&n->gpu); /* zero: CUPTI could not take the time */
-        return false;
-    }
-    int64_t start_ns = tbp_sqlite_i64(r, START, 0);
-    tbp_gpu_set_time(&n->gpu, e, start_ns, tbp_sqlite_i64(r, END, start_ns));
-    return true;
+    if (tbp_sqlite_is_null(r, START) || tbp_sqlite_i64(r, START, 0) != 0)
+        return tbp_sqlite_begin_event(&n->gpu, r, e, START, END);
+    tbp_gpu_no_time(&n->gpu); /* zero: CUPTI could not take the time */
+    return false;
 }
 
 static bool begin_work(struct nvprof *n, const struct tbp_sqlite_rows *r,
@@ -122,23 +113,13 @@ static bool begin_work(struct nvprof *n, const struct tbp_sqlite_rows *r,
     if (!begin_event(n, r, e))
         return false;
     e->track = tbp_gpu_stream(&n->gpu, tbp_sqlite_i64(r, DEVICE, 0), tbp_sqlite_i64(r, STREAM, 0));
-    e->link = size_at(r, CORRELATION);
+    e->link = tbp_sqlite_size(r, CORRELATION);
     return true;
 }
 
 static void read_kernels(struct nvprof *n, const char *table) {
-    enum { NAME = OWN, REGS, SHM, DYNAMIC, GRID, BLOCK = GRID + 3, COLUMNS = BLOCK + 3 };
-    static const char *const columns[COLUMNS] = {OF_DEVICE,
-                                                 "name",
-                                                 "registersPerThread",
-                                                 "staticSharedMemory",
-                                                 "dynamicSharedMemory",
-                                                 "gridX",
-                                                 "gridY",
-                                                 "gridZ",
-                                                 "blockX",
-                                                 "blockY",
-                                                 "blockZ"};
+    enum { NAME = OWN, LAUNCH, COLUMNS = LAUNCH + TBP_SQLITE_LAUNCH_COLUMNS };
+    static const char *const columns[COLUMNS] = {OF_DEVICE, "name", TBP_SQLITE_LAUNCH};
     struct tbp_sqlite_rows r;
     struct tbp_trace_event e;
     if (!tbp_sqlite_select(&n->db, &r, table, columns, COLUMNS))
@@ -146,14 +127,7 @@ static void read_kernels(struct nvprof *n, const char *table) {
     while (tbp_sqlite_next(&r)) {
         if (!begin_work(n, &r, &e))
             continue;
-        struct tbp_gpu_kernel k = {.registers = size_at(&r, REGS),
-                                   .static_shared = size_at(&r, SHM),
-                                   .dynamic_shared = size_at(&r, DYNAMIC),
-                                   .device = (uint32_t)tbp_sqlite_i64(&r, DEVICE, 0)};
-        for (unsigned i = 0; i < 3; i++) {
-            k.grid[i] = size_at(&r, GRID + i);
-            k.block[i] = size_at(&r, BLOCK + i);
-        }
+        struct tbp_gpu_kernel k = tbp_sqlite_launch(&r, LAUNCH, tbp_sqlite_i64(&r, DEVICE, 0));
         e.name = kernel_name(n, tbp_sqlite_i64(&r, NAME, 0));
         tbp_gpu_add_kernel(&n->gpu, &e, &k);
     }
@@ -170,7 +144,7 @@ static void read_copies(struct nvprof *n, const char *table) {
     while (tbp_sqlite_next(&r))
         if (begin_work(n, &r, &e))
             tbp_gpu_add_copy(&n->gpu, &e, tbp_sqlite_i64(&r, KIND, 0), tbp_sqlite_i64(&r, FROM, 0),
-                             tbp_sqlite_i64(&r, TO, 0), size_at(&r, BYTES));
+                             tbp_sqlite_i64(&r, TO, 0), tbp_sqlite_size(&r, BYTES));
 }
 
 static void read_memsets(struct nvprof *n) {
@@ -182,7 +156,8 @@ static void read_memsets(struct nvprof *n) {
         return;
     while (tbp_sqlite_next(&r))
         if (begin_work(n, &r, &e))
-            tbp_gpu_add_memset(&n->gpu, &e, tbp_sqlite_i64(&r, KIND, 0), size_at(&r, BYTES));
+            tbp_gpu_add_memset(&n->gpu, &e, tbp_sqlite_i64(&r, KIND, 0),
+                               tbp_sqlite_size(&r, BYTES));
 }
 
 static void read_waits(struct nvprof *n) {
@@ -195,10 +170,7 @@ static void read_waits(struct nvprof *n) {
     while (tbp_sqlite_next(&r)) {
         if (!begin_event(n, &r, &e))
             continue;
-        int64_t stream = tbp_sqlite_i64(&r, W_STREAM, -1);
-        e.track = tbp_gpu_line(&n->gpu, "GPU synchronization", tbp_sqlite_i64(&r, W_CONTEXT, 0),
-                               stream == UINT32_MAX ? -1 : stream);
-        tbp_gpu_add_wait(&n->gpu, &e, tbp_sqlite_i64(&r, KIND, 0));
+        tbp_sqlite_add_wait(&n->gpu, &r, &e, tbp_sqlite_i64(&r, W_CONTEXT, 0), W_STREAM, KIND);
     }
 }
 
@@ -239,7 +211,7 @@ static void read_calls(struct nvprof *n, const struct api *api) {
             continue;
         e.track = tbp_trace_thread(&n->gpu.t, tbp_sqlite_i64(&r, C_PROCESS, 0),
                                    tbp_sqlite_i64(&r, C_THREAD, 0));
-        e.link = size_at(&r, C_CORRELATION);
+        e.link = tbp_sqlite_size(&r, C_CORRELATION);
         e.name = call_name(n, api, &names, tbp_sqlite_i64(&r, NUMBER, 0));
         tbp_gpu_add_call(&n->gpu, &e);
     }
@@ -323,7 +295,8 @@ static void read_starts(struct nvprof *n) {
             continue;
         struct marker m = marker_of(n, &r);
         if (flags & FLAG_START) {
-            *tbp_idmap_put(&n->marker_of, size_at(&r, M_ID), &is_new) = (uint32_t)n->markers.n;
+            *tbp_idmap_put(&n->marker_of, tbp_sqlite_size(&r, M_ID), &is_new) =
+                (uint32_t)n->markers.n;
             *tbp_vec_push(&n->markers) = m;
             continue;
         }
@@ -342,7 +315,7 @@ static void read_ends(struct nvprof *n) {
     while (tbp_sqlite_next(&r)) {
         if (!(tbp_sqlite_i64(&r, M_FLAGS, 0) & FLAG_END))
             continue;
-        uint32_t at = tbp_idmap_get(&n->marker_of, size_at(&r, M_ID));
+        uint32_t at = tbp_idmap_get(&n->marker_of, tbp_sqlite_size(&r, M_ID));
         l->events_read++;
         if (at == TBP_MAP_NONE || n->markers.at[at].is_ended) {
             l->events_dropped++;
@@ -378,7 +351,7 @@ static void read_memory(struct nvprof *n) {
             .track = tbp_trace_thread(&n->gpu.t, tbp_sqlite_i64(&r, M_PROCESS, 0), 0),
             .allocator = tbp_trace_text(&n->gpu.t, (struct tbp_str){name, (size_t)length}),
             .start_ns = tbp_sqlite_i64(&r, FROM, 0),
-            .bytes = (int64_t)size_at(&r, BYTES),
+            .bytes = (int64_t)tbp_sqlite_size(&r, BYTES),
             .address = (uint64_t)tbp_sqlite_i64(&r, ADDRESS, 0),
             .allocated = -1};
         tbp_trace_track_name(&n->gpu.t, m.track, TBP_STR("GPU memory"));

@@ -8,9 +8,8 @@
  * A call and the work it starts share the stack_id of their rocpd_event (the correlation id of the
  * profiler; the column correlation_id is that of the program).
  */
-#include "convert/read/gpu_trace.h"
 #include "convert/read/reader.h"
-#include "convert/read/sqlite_source.h"
+#include "convert/read/sqlite_gpu.h"
 
 #include <stdio.h>
 
@@ -249,11 +248,6 @@ static void put_on_device(struct rocpd *p, struct record *rec, uint32_t device) 
     rec->e.track = tbp_gpu_stream(&p->gpu, device, rec->at.stream ? rec->at.stream : rec->at.queue);
 }
 
-static uint64_t size_at(const struct tbp_sqlite_rows *r, unsigned column) {
-    int64_t v = tbp_sqlite_i64(r, column, 0);
-    return v > 0 ? (uint64_t)v : 0;
-}
-
 static void read_kernels(struct rocpd *p) {
     enum { KERNEL = OWN, GROUP, GRID, BLOCK = GRID + 3, COLUMNS = BLOCK + 3 };
     static const char *const columns[COLUMNS] = {
@@ -267,12 +261,12 @@ static void read_kernels(struct rocpd *p) {
         if (!begin_record(p, &r, &rec))
             continue;
         const struct symbol *symbol = GET(&p->symbols, tbp_sqlite_i64(&r, KERNEL, -1));
-        struct tbp_gpu_kernel k = {.static_shared = size_at(&r, GROUP),
+        struct tbp_gpu_kernel k = {.static_shared = tbp_sqlite_size(&r, GROUP),
                                    .registers = symbol ? symbol->registers : 0,
                                    .device = device_of(p, rec.at.agent)};
         for (unsigned i = 0; i < 3; i++) {
-            k.block[i] = size_at(&r, BLOCK + i);
-            uint64_t items = size_at(&r, GRID + i);
+            k.block[i] = tbp_sqlite_size(&r, BLOCK + i);
+            uint64_t items = tbp_sqlite_size(&r, GRID + i);
             k.grid[i] = k.block[i] ? items / k.block[i] + (items % k.block[i] != 0) : items;
         }
         put_on_device(p, &rec, k.device);
@@ -312,7 +306,7 @@ static void read_copies(struct rocpd *p) {
         put_on_device(p, &rec, device_of(p, to_gpu ? to : from_gpu ? from : rec.at.agent));
         tbp_gpu_add_copy(&p->gpu, &rec.e, copy_kind(from_gpu, to_gpu, name),
                          from_gpu ? TBP_GPU_DEVICE : 0, to_gpu ? TBP_GPU_DEVICE : 0,
-                         size_at(&r, BYTES));
+                         tbp_sqlite_size(&r, BYTES));
     }
 }
 
@@ -355,7 +349,8 @@ static void read_memory(struct rocpd *p) {
             continue;
         struct tbp_str type = tbp_sqlite_text(&r, TYPE);
         bool is_release = tbp_str_has_nocase(type, "FREE");
-        int64_t address = tbp_sqlite_i64(&r, ADDRESS, 0), bytes = (int64_t)size_at(&r, BYTES);
+        int64_t address = tbp_sqlite_i64(&r, ADDRESS, 0),
+                bytes = (int64_t)tbp_sqlite_size(&r, BYTES);
         const struct agent *agent = GET(&p->agents, rec.at.agent);
         if (is_new_id(&sizes.index, address, sizes.of.n))
             *tbp_vec_push(&sizes.of) = 0;

@@ -6,9 +6,8 @@
  *
  * Grids are counted in blocks by hipLaunchKernel and in work items by the module launches of HCC.
  */
-#include "convert/read/gpu_trace.h"
 #include "convert/read/reader.h"
-#include "convert/read/sqlite_source.h"
+#include "convert/read/sqlite_gpu.h"
 
 #include <stdio.h>
 
@@ -41,23 +40,6 @@ static struct launch *launch_of(struct rpd *d, int64_t api) {
     return &d->launches.at[*at];
 }
 
-static uint64_t size_at(const struct tbp_sqlite_rows *r, unsigned column) {
-    int64_t v = tbp_sqlite_i64(r, column, 0);
-    return v > 0 ? (uint64_t)v : 0;
-}
-
-static bool begin_event(struct rpd *d, const struct tbp_sqlite_rows *r, struct tbp_trace_event *e,
-                        unsigned start, unsigned end) {
-    *e = (struct tbp_trace_event){0};
-    if (tbp_sqlite_is_null(r, start)) {
-        tbp_gpu_no_time(&d->gpu);
-        return false;
-    }
-    int64_t start_ns = tbp_sqlite_i64(r, start, 0);
-    tbp_gpu_set_time(&d->gpu, e, start_ns, tbp_sqlite_i64(r, end, start_ns));
-    return true;
-}
-
 /* ---- launches ---- */
 
 static void read_kernel_launches(struct rpd *d) {
@@ -71,10 +53,10 @@ static void read_kernel_launches(struct rpd *d) {
     while (tbp_sqlite_next(&r)) {
         struct launch *l = launch_of(d, tbp_sqlite_i64(&r, API, 0));
         l->kernel = tbp_sqlite_i64(&r, KERNEL, -1);
-        l->group_bytes = size_at(&r, GROUP);
+        l->group_bytes = tbp_sqlite_size(&r, GROUP);
         for (unsigned i = 0; i < 3; i++) {
-            l->grid[i] = size_at(&r, GRID + i);
-            l->block[i] = size_at(&r, BLOCK + i);
+            l->grid[i] = tbp_sqlite_size(&r, GRID + i);
+            l->block[i] = tbp_sqlite_size(&r, BLOCK + i);
         }
     }
 }
@@ -88,7 +70,7 @@ static void read_copy_launches(struct rpd *d) {
     while (tbp_sqlite_next(&r)) {
         struct launch *l = launch_of(d, tbp_sqlite_i64(&r, API, 0));
         l->copy_kind = tbp_sqlite_i64(&r, KIND, 0);
-        l->copy_bytes = size_at(&r, SIZE);
+        l->copy_bytes = tbp_sqlite_size(&r, SIZE);
     }
 }
 
@@ -127,7 +109,7 @@ static void read_calls(struct rpd *d) {
     while (tbp_sqlite_next(&r)) {
         struct tbp_str name = tbp_sqlite_texts_get(&d->strings, tbp_sqlite_i64(&r, NAME, 0));
         int64_t id = tbp_sqlite_i64(&r, ID, 0), process = tbp_sqlite_i64(&r, PROCESS, 0);
-        if (!begin_event(d, &r, &e, START, END))
+        if (!tbp_sqlite_begin_event(&d->gpu, &r, &e, START, END))
             continue;
         d->n_calls++;
         e.track = tbp_trace_thread(&d->gpu.t, process, tbp_sqlite_i64(&r, THREAD, 0));
@@ -210,7 +192,7 @@ static void read_operations(struct rpd *d) {
     if (!tbp_sqlite_select(&d->db, &r, "rocpd_op", columns, COLUMNS))
         return;
     while (tbp_sqlite_next(&r)) {
-        if (!begin_event(d, &r, &e, START, END))
+        if (!tbp_sqlite_begin_event(&d->gpu, &r, &e, START, END))
             continue;
         int64_t device = tbp_sqlite_i64(&r, DEVICE, 0);
         uint32_t api = tbp_idmap_get(&d->api_of_op, (uint64_t)tbp_sqlite_i64(&r, ID, 0));
