@@ -495,7 +495,15 @@ static int read_perfetto(struct tbp_host *host, struct tbp_pool *pool, struct tb
     return TBP_OK;
 }
 
-/* Planes of an xplane, which begins with the same byte, have no fields beyond 6. */
+/* Planes of an xplane begin with the same byte. They have no fields beyond 6, unless a byte of them
+ * is damaged; but then they still have an id or lines, of other types than what a packet has there.
+ */
+static bool is_of_plane(const struct tbp_wire_field *f) {
+    enum { PLANE_ID = 1, PLANE_LINES = 3 };
+    return (f->number == PLANE_ID && f->type == TBP_WIRE_VARINT) ||
+           (f->number == PLANE_LINES && f->type == TBP_WIRE_BYTES);
+}
+
 static int probe(const uint8_t *data, size_t size) {
     enum { LOOK = 16, TRACE_PACKET = 1, CERTAIN = 95 };
     struct tbp_wire w = tbp_wire_of(data, size);
@@ -506,9 +514,9 @@ static int probe(const uint8_t *data, size_t size) {
         int got;
         if (f.number != TRACE_PACKET || f.type != TBP_WIRE_BYTES)
             return 0;
-        while ((got = tbp_wire_next(&f.bytes, &inner)) > 0)
+        while ((got = tbp_wire_next(&f.bytes, &inner)) > 0 && !is_of_plane(&inner))
             read_field(&k, &inner, &id);
-        if (got < 0)
+        if (got)
             return 0;
         if (k.has_timestamp || k.has_event || k.descriptor.at || k.defaults.at || id)
             return tbp_looks_like_text(data, size) ? 0 : CERTAIN;

@@ -216,8 +216,8 @@ static void index_space(struct reading *r) {
         if (f.number == TBP_XSPACE_PLANES) {
             struct plane_span *span = tbp_vec_push(&r->planes);
             *span = (struct plane_span){f.bytes, is_cut};
-            if (is_cut)
-                walk.w.at = span->w.end = count_plane(r, span, &(struct counts){0});
+            walk.w.at = span->w.end = is_cut ? count_plane(r, span, &(struct counts){0})
+                                             : tbp_walk_child_end(&walk, f.bytes);
         } else if (f.number == TBP_XSPACE_ERRORS) {
             tbp_host_add_text(h, &h->errors, &h->n_errors, checked_text(r, f.bytes));
         } else if (f.number == TBP_XSPACE_WARNINGS) {

@@ -58,7 +58,8 @@ static bool looks_like(const struct tbp_shape *shape, struct tbp_wire w, uint64_
 static bool child_starts_at(const struct tbp_walk *walk, const uint8_t *p) {
     struct tbp_wire w = {p + 1, walk->w.end};
     uint64_t n;
-    if (tbp_wire_varint(&w, &n) || n == 0 || n > (uint64_t)(w.end - w.at))
+    if (*p != walk->shape->child_key || tbp_wire_varint(&w, &n) || n == 0 ||
+        n > (uint64_t)(w.end - w.at))
         return false;
     return looks_like(walk->shape->child, tbp_wire_of(w.at, n), walk->budget);
 }
@@ -122,7 +123,8 @@ int tbp_walk_next_slow(struct tbp_walk *walk, struct tbp_wire_field *f, bool *is
             continue;
         }
         walk->w.at = start;
-        if (got > 0) { /* bytes of somebody else */
+        bool has_parent = walk->shape != &tbp_shape_xspace;
+        if (got > 0 && has_parent) { /* bytes of somebody else */
             count(walk, TBP_LEDGER_BAD_WIRE);
             walk->stopped = true;
             return 0;
@@ -136,4 +138,17 @@ int tbp_walk_next_slow(struct tbp_walk *walk, struct tbp_wire_field *f, bool *is
         if (!resume(walk))
             return 0;
     }
+}
+
+const uint8_t *tbp_walk_child_end(const struct tbp_walk *walk, struct tbp_wire child) {
+    const uint8_t *at = child.at;
+    struct tbp_wire_field f;
+    if (child.end == walk->w.end || child_starts_at(walk, child.end))
+        return child.end;
+    for (struct tbp_wire w = child; tbp_wire_next(&w, &f) > 0 && fits(walk->shape->child, &f);)
+        at = w.at;
+    if (at == child.end || !child_starts_at(walk, at))
+        return child.end;
+    tbp_ledger_count(walk->ledger, TBP_LEDGER_BAD_WIRE, 1, (uint64_t)(at - walk->file));
+    return at;
 }

@@ -38,7 +38,7 @@ struct tbp_walk {
  * child that runs past the end is handed out cut (f->bytes then ends with the message) with *is_cut
  * set, if it may hold children of its own worth saving; else it is lost and the walk goes on with
  * the next that looks whole. A known number with another wire type ends the walk (stopped; w.at
- * there). */
+ * there), but not that of a space, which no other message can go on behind. */
 int tbp_walk_next_slow(struct tbp_walk *walk, struct tbp_wire_field *f, bool *is_cut);
 static inline int tbp_walk_next(struct tbp_walk *walk, struct tbp_wire_field *f, bool *is_cut) {
     const uint8_t *at = walk->w.at;
@@ -53,6 +53,11 @@ static inline int tbp_walk_next(struct tbp_walk *walk, struct tbp_wire_field *f,
     walk->w.at = at + n;
     return 1;
 }
+
+/* Where the child ends that the walk has just handed out whole: where its length says, unless no
+ * other child stands there, and inside it, behind fields of its own, one begins: then its length is
+ * wrong, which is counted. */
+const uint8_t *tbp_walk_child_end(const struct tbp_walk *walk, struct tbp_wire child);
 
 extern const struct tbp_shape tbp_shape_xspace, tbp_shape_xplane, tbp_shape_xline, tbp_shape_xevent;
 

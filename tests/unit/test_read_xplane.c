@@ -342,6 +342,73 @@ Test(read_xplane, planes_behind_a_wrong_length_are_found) {
     tbp_wire_out_release(&o);
 }
 
+/* Its length says that it ends inside the third plane or the fourth, or behind garbage: those which
+ * it reaches over or into are still planes of their own. */
+Test(read_xplane, planes_that_a_wrong_length_reaches_into_are_found) {
+    struct tbp_wire_out o = {0};
+    size_t at[6];
+    for (unsigned i = 0; i < 5; i++) {
+        at[i] = o.n;
+        put_plane(&o, (const char *[]){"first", "second", "third", "fourth", "fifth"}[i], 5 + i);
+    }
+    at[5] = o.n;
+    for (size_t end = at[2] + 1; end < at[5]; end++) {
+        size_t length = end - at[1] - 6; /* key and padded length */
+        for (unsigned i = 0; i < 5; i++)
+            o.at[at[1] + 1 + i] = (uint8_t)(length >> 7 * i & 0x7f) | (i < 4 ? 0x80 : 0);
+        struct tbp_host h;
+        cr_assert_eq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
+        if (end != at[3] && end != at[4]) { /* there a plane begins: nothing tells */
+            cr_assert_eq(h.n_planes, 5, "end %zu", end);
+            for (unsigned i = 0; i < 5; i++)
+                cr_assert_eq(h.planes[i].lines[0].ev.n, 5 + i, "end %zu, plane %u", end, i);
+            cr_assert_eq(h.ledger.first_offset[TBP_LEDGER_BAD_WIRE], at[2]);
+        }
+        assert_ledger_adds_up(&h);
+        tbp_host_release(&h);
+    }
+    tbp_wire_out_release(&o);
+}
+
+/* The key of the second plane says that it is a number. */
+Test(read_xplane, planes_behind_a_wrong_key_are_found) {
+    struct tbp_wire_out o = {0};
+    put_plane(&o, "first", 5);
+    size_t second = o.n;
+    put_plane(&o, "second", 5);
+    put_plane(&o, "third", 6);
+    for (uint8_t type = 0; type < 8; type++) {
+        if (type == TBP_WIRE_BYTES)
+            continue;
+        o.at[second] = (uint8_t)(TBP_XSPACE_PLANES << 3 | type);
+        struct tbp_host h;
+        cr_assert_eq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
+        cr_assert(tbp_str_is(h.planes[0].name, "first"));
+        cr_assert(tbp_str_is(h.planes[h.n_planes - 1].name, "third"), "type %u", type);
+        cr_assert_eq(h.planes[h.n_planes - 1].lines[0].ev.n, 6);
+        cr_assert(tbp_ledger_has_loss(&h.ledger));
+        tbp_host_release(&h);
+    }
+    tbp_wire_out_release(&o);
+}
+
+/* A key of a plane became that of a packet's time: it is not a trace of Perfetto for that. */
+Test(read_xplane, a_wrong_key_in_a_plane_makes_it_no_other_format) {
+    enum { TIMESTAMP_KEY = 8 << 3 };
+    struct tbp_wire_out o = {0};
+    put_plane(&o, "first", 5);
+    size_t at = o.n - 1; /* of the last field */
+    while (o.at[at] != (TBP_XPLANE_STAT_METADATA << 3 | TBP_WIRE_BYTES))
+        at--;
+    o.at[at] = TIMESTAMP_KEY;
+    struct tbp_host h;
+    cr_assert_eq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
+    cr_assert_eq(h.n_planes, 1);
+    cr_assert_eq(h.planes[0].lines[0].ev.n, 5);
+    tbp_host_release(&h);
+    tbp_wire_out_release(&o);
+}
+
 /* Garbage between two planes. */
 Test(read_xplane, planes_behind_garbage_are_found) {
     struct tbp_wire_out o = {0};
