@@ -87,9 +87,28 @@ int tbp_input_open(struct tbp_input *in, const char *path, struct tbp_error *err
     return tbp_input_open_watched(in, path, NULL, err);
 }
 
+void tbp_ranges_add(struct tbp_ranges *r, uint64_t offset, uint64_t size) {
+    enum { PAGE = 1 << 12 };
+    struct tbp_range *last = r->n ? &r->at[r->n - 1] : NULL;
+    bool is_near = last && offset < last->offset + last->size + PAGE;
+    if (is_near || r->n == TBP_RANGES_MOST) {
+        uint64_t end = offset + size, known = last->offset + last->size;
+        last->size = (end > known ? end : known) - last->offset;
+        return;
+    }
+    r->at[r->n++] = (struct tbp_range){offset, size};
+}
+
+static uint64_t sum_of(const struct tbp_ranges *r) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < r->n; i++)
+        sum += r->at[i].size;
+    return sum;
+}
+
 struct copying {
     uint8_t *data;
-    size_t size;
+    struct tbp_range range; /* that is being copied */
     int fd;
     const char *path;
     _Atomic size_t end; /* of what could be read: size, or less if the file has become shorter */
@@ -111,7 +130,8 @@ static void bring_pages(uint8_t *data, size_t size) {
 
 static int copy_part(void *ctx, size_t part, struct tbp_error *err) {
     struct copying *c = ctx;
-    size_t at = part * COPY_PART, end = c->size - at < COPY_PART ? c->size : at + COPY_PART;
+    size_t at = c->range.offset + part * COPY_PART, stop = c->range.offset + c->range.size;
+    size_t end = stop - at < COPY_PART ? stop : at + COPY_PART;
     bring_pages(c->data + at, end - at);
     while (at < end) {
         ssize_t k = pread(c->fd, c->data + at, end - at, (off_t)at);
@@ -132,31 +152,44 @@ static int copy_part(void *ctx, size_t part, struct tbp_error *err) {
 /* At most size bytes; fewer if the file has become shorter. Huge pages are not asked for: they make
  * this twice as fast at best and five times as slow where the system has to make room for them
  * first. */
-static int read_copy(struct tbp_input *in, int fd, size_t size, const char *path,
-                     struct tbp_pool *pool, struct tbp_error *err) {
-    struct copying c = {malloc(size ? size : 1), size, fd, path, size};
+static int read_copy(struct tbp_input *in, int fd, size_t size, const struct tbp_ranges *ranges,
+                     const char *path, struct tbp_pool *pool, struct tbp_error *err) {
+    const uint64_t absent_bytes = size - sum_of(ranges);
+    struct copying c = {.fd = fd, .path = path, .end = size};
+    int status = TBP_OK;
+    c.data = absent_bytes ? calloc(size, 1) : malloc(size ? size : 1);
     if (!c.data)
         return tbp_fail(err, TBP_E_MEMORY, "no memory for '%s' (%zu bytes)", path, size);
-    int status = tbp_pool_for(pool, (size + COPY_PART - 1) / COPY_PART, copy_part, &c, err);
+    for (size_t i = 0; i < ranges->n && !status; i++) {
+        c.range = ranges->at[i];
+        status = tbp_pool_for(pool, (c.range.size + COPY_PART - 1) / COPY_PART, copy_part, &c, err);
+    }
     if (status) {
         free(c.data);
         return status;
     }
     *in = (struct tbp_input){.data = c.data, .size = c.end};
+    in->absent_bytes = absent_bytes < in->size ? absent_bytes : 0;
     return TBP_OK;
 }
 
-int tbp_input_open_copy(struct tbp_input *in, const char *path, struct tbp_file_stamp *stamp,
-                        bool *is_torn, struct tbp_pool *pool, struct tbp_error *err) {
+int tbp_input_open_copy(struct tbp_input *in, const char *path, tbp_choose_fn *choose,
+                        struct tbp_file_stamp *stamp, bool *is_torn, struct tbp_pool *pool,
+                        struct tbp_error *err) {
     *in = (struct tbp_input){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return tbp_fail_errno(err, errno == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO, "cannot open '%s'",
                               path);
     struct tbp_file_stamp after = {0};
+    struct tbp_ranges ranges = {.n = 0};
     int status = tbp_file_stamp_fd(stamp, fd, path, err);
+    if (!status && choose)
+        choose(&ranges, fd, stamp->size_bytes);
+    if (!ranges.n)
+        tbp_ranges_add(&ranges, 0, stamp->size_bytes);
     if (!status)
-        status = read_copy(in, fd, (size_t)stamp->size_bytes, path, pool, err);
+        status = read_copy(in, fd, (size_t)stamp->size_bytes, &ranges, path, pool, err);
     if (!status)
         status = tbp_file_stamp_fd(&after, fd, path, err);
     close(fd);

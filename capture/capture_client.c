@@ -191,7 +191,7 @@ static void look_into_file(struct trace *t, struct tbp_capture_host *host) {
     struct tbp_input in;
     struct tbp_file_stamp stamp;
     bool is_torn;
-    if (tbp_input_open_copy(&in, host->file, &stamp, &is_torn, NULL, NULL) != TBP_OK)
+    if (tbp_input_open_copy(&in, host->file, NULL, &stamp, &is_torn, NULL, NULL) != TBP_OK)
         return;
     look_into(t, host, (struct tbp_str){(const char *)in.data, in.size});
     tbp_input_release(&in);

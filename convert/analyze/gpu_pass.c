@@ -458,7 +458,7 @@ static int gpu_pass_of_host(struct tbp_session *s, uint32_t host, struct tbp_are
         struct tbp_device_caps caps;
         facts[i] = (struct plane_facts){.hlo = hlo,
                                         .semantics = tbp_session_semantics(s),
-                                        .has_ops = !are_tpu,
+                                        .has_ops = !are_tpu && h.host->wanted != TBP_WANTED_KERNELS,
                                         .tensor_core = TBP_NEW_N(out, uint8_t, planes[i]->n_metas)};
         tbp_device_caps_read(&caps, planes[i], facts[i].semantics);
         facts[i].vendor = caps.vendor;

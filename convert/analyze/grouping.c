@@ -694,7 +694,7 @@ static bool has_loop_ops(const struct tbp_host *h) {
 }
 
 void tbp_group_host(struct tbp_host *h, const struct tbp_grouping_options *options) {
-    h->was_grouped = tbp_host_came_grouped(h);
+    h->was_grouped = h->wanted == TBP_WANTED_KERNELS || tbp_host_came_grouped(h);
     if (h->was_grouped)
         return;
     for (size_t p = 0; p < h->n_planes; p++)

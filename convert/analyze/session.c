@@ -404,7 +404,8 @@ static uint64_t place_memory(struct place *p) {
     uint64_t n = p->tables.reserved_bytes + p->event_tables.reserved_bytes;
     for (size_t i = 0; i < p->loads.n; i++) {
         const struct tbp_host *h = p->loads.at[i];
-        n += h->arena.reserved_bytes + h->columns.reserved_bytes + h->input.size;
+        n += h->arena.reserved_bytes + h->columns.reserved_bytes + h->input.size -
+             h->input.absent_bytes;
     }
     p->memory_bytes = n;
     pthread_mutex_unlock(&p->lock);

@@ -95,7 +95,8 @@ static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool 
     struct tbp_file_stamp stamp;
     struct tbp_input input;
     bool is_torn = false;
-    int status = tbp_input_open_copy(&input, m->path, &stamp, &is_torn, pool, err);
+    int status = tbp_input_open_copy(&input, m->path, tbp_file_parts(h->wanted), &stamp, &is_torn,
+                                     pool, err);
     if (status || is_torn || !tbp_file_stamp_eq(&stamp, &m->stamp))
         h->is_stale = true;
     if (status)

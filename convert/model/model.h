@@ -162,10 +162,12 @@ struct tbp_group_link {
     int64_t parent, child;
 };
 
-/* Which events are read; planes and metadata are always all there. */
+/* Which events are read; planes and metadata are all there, if not said otherwise. */
 enum tbp_wanted {
     TBP_WANTED_ALL,
-    TBP_WANTED_DEVICES, /* of planes of which tbp_is_device_plane */
+    TBP_WANTED_KERNELS, /* of planes of which tbp_is_device_plane. Others but that of the programs
+                           may be there with their name alone, so nothing is grouped; no ops are
+                           made of the events */
     TBP_WANTED_NO_GPU,  /* of planes of which not tbp_is_gpu_plane */
     TBP_WANTED_MEMORY,  /* the same, but of the planes of a host that came with its groups, so that
                            nothing has to be found out about others, allocations alone */
@@ -184,11 +186,12 @@ struct tbp_host {
     size_t n_groups;
     struct tbp_group_link *group_links; /* made by grouping; each pair once, ascending */
     size_t n_group_links;
-    int64_t file_rank;    /* rank in a distributed job by the name of the file, … */
-    bool has_file_rank;   /* … if that tells one */
-    bool is_foreign;      /* not read from an xplane: the input holds none of its bytes */
-    bool was_grouped;     /* the file came with groups: nothing was computed */
-    bool has_loops;       /* made by grouping: its groups are iterations of loops */
+    int64_t file_rank;  /* rank in a distributed job by the name of the file, … */
+    bool has_file_rank; /* … if that tells one */
+    bool is_foreign;    /* not read from an xplane: the input holds none of its bytes */
+    bool was_grouped;   /* the file came with groups, or without what they are made of: nothing was
+                           computed */
+    bool has_loops;     /* made by grouping: its groups are iterations of loops */
     bool has_given_steps; /* by --steps: nothing but its marks makes a step */
     bool wants_no_steps;  /* … and it asks for none */
     bool had_added_plane; /* the file's /host:CPU was added by tbprof and is left out here */

@@ -177,10 +177,18 @@ static void add_plane_field(struct reading *r, struct tbp_plane *p, const struct
     }
 }
 
+/* Nothing but the name is looked at if nothing else is wanted. */
+static void cut_to_name(struct reading *r, struct plane_span *span) {
+    const uint8_t *end;
+    if (!span->is_cut && !tbp_wants_any_of_plane(r->host->wanted, span->w, &end))
+        span->w.end = end;
+}
+
 static void index_plane(struct reading *r, size_t index) {
     struct tbp_host *h = r->host;
     struct tbp_plane *p = &h->planes[index];
     struct counts c = {0};
+    cut_to_name(r, &r->planes.at[index]);
     uint64_t budget = r->budget;
     count_plane(r, &r->planes.at[index], &c);
     r->budget = budget; /* both walks meet the same damage */

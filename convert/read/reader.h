@@ -12,7 +12,7 @@
 #ifndef TBP_CONVERT_READ_READER_H
 #define TBP_CONVERT_READ_READER_H
 
-#include "base/pool.h"
+#include "base/file.h"
 #include "convert/model/model.h"
 
 struct tbp_reader {
@@ -50,6 +50,8 @@ const struct tbp_reader *tbp_reader_of(const struct tbp_input *in);
 /* False if the file is certainly none that can be read: gone, no regular file, not permitted, or
  * begins like no known format. Looks at its first bytes only, and never waits. */
 bool tbp_file_may_be_profile(const char *path);
+/* Finds the parts of a file, if it is an xplane, that are read for these events; NULL: all are. */
+tbp_choose_fn *tbp_file_parts(enum tbp_wanted wanted);
 struct tbp_read_how {
     const char *from; /* the format; NULL: detected */
     enum tbp_wanted wanted;

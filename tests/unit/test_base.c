@@ -345,7 +345,7 @@ Test(input, copies_in_parts_are_the_file) {
     struct tbp_file_stamp stamp, again;
     bool is_torn = true;
     struct tbp_pool *pool = tbp_pool_new(3);
-    cr_assert_eq(tbp_input_open_copy(&in, path, &stamp, &is_torn, pool, NULL), TBP_OK);
+    cr_assert_eq(tbp_input_open_copy(&in, path, NULL, &stamp, &is_torn, pool, NULL), TBP_OK);
     cr_assert_not(is_torn);
     cr_assert_not(in.mapped);
     cr_assert_eq(in.size, WORDS * sizeof *words);
@@ -356,9 +356,54 @@ Test(input, copies_in_parts_are_the_file) {
     tbp_pool_free(pool);
     free(words);
     unlink(path);
-    cr_assert_eq(tbp_input_open_copy(&in, path, &stamp, &is_torn, NULL, NULL), TBP_E_NOT_FOUND);
-    cr_assert_eq(tbp_input_open_copy(&in, "/dev/zero", &stamp, &is_torn, NULL, NULL), TBP_E_IO);
-    cr_assert_eq(tbp_input_open_copy(&in, "/tmp", &stamp, &is_torn, NULL, NULL), TBP_E_IO);
+    cr_assert_eq(tbp_input_open_copy(&in, path, NULL, &stamp, &is_torn, NULL, NULL),
+                 TBP_E_NOT_FOUND);
+    cr_assert_eq(tbp_input_open_copy(&in, "/dev/zero", NULL, &stamp, &is_torn, NULL, NULL),
+                 TBP_E_IO);
+    cr_assert_eq(tbp_input_open_copy(&in, "/tmp", NULL, &stamp, &is_torn, NULL, NULL), TBP_E_IO);
+}
+
+static void choose_two(struct tbp_ranges *out, int fd, uint64_t size) {
+    (void)fd;
+    tbp_ranges_add(out, 0, 10);
+    tbp_ranges_add(out, size - 10, 10);
+}
+
+Test(input, copies_of_parts_are_zero_between_them) {
+    enum { BYTES = 200000 };
+    char path[] = "/tmp/tbprof_test_XXXXXX";
+    uint8_t *bytes = malloc(BYTES);
+    memset(bytes, 7, BYTES);
+    FILE *f = fdopen(mkstemp(path), "wb");
+    cr_assert_eq(fwrite(bytes, 1, BYTES, f), BYTES);
+    fclose(f);
+    struct tbp_input in;
+    struct tbp_file_stamp stamp;
+    bool is_torn = true;
+    cr_assert_eq(tbp_input_open_copy(&in, path, choose_two, &stamp, &is_torn, NULL, NULL), TBP_OK);
+    memset(bytes + 10, 0, BYTES - 20);
+    cr_assert_not(is_torn);
+    cr_assert_eq(in.size, BYTES);
+    cr_assert_eq(in.absent_bytes, BYTES - 20);
+    cr_assert_eq(memcmp(in.data, bytes, BYTES), 0);
+    tbp_input_release(&in);
+    free(bytes);
+    unlink(path);
+}
+
+Test(input, ranges_that_are_near_are_one_and_the_last_takes_the_rest) {
+    enum { FAR = 1 << 20 };
+    struct tbp_ranges r = {.n = 0};
+    tbp_ranges_add(&r, 0, 10);
+    tbp_ranges_add(&r, 4000, 100);
+    tbp_ranges_add(&r, 4050, 10);
+    cr_assert_eq(r.n, 1);
+    cr_assert_eq(r.at[0].size, 4100);
+    for (uint64_t i = 1; i <= TBP_RANGES_MOST; i++)
+        tbp_ranges_add(&r, i * FAR, 1);
+    cr_assert_eq(r.n, TBP_RANGES_MOST);
+    cr_assert_eq(r.at[TBP_RANGES_MOST - 1].offset, (TBP_RANGES_MOST - 1) * FAR);
+    cr_assert_eq(r.at[TBP_RANGES_MOST - 1].size, FAR + 1);
 }
 
 Test(sort, counts_what_comes_up_to_a_limit) {

@@ -96,18 +96,31 @@ Test(read_xplane, metadata_and_timestamp_may_stand_behind_the_events) {
     tbp_wire_out_release(&o);
 }
 
-Test(read_xplane, events_of_the_host_are_left_alone_if_devices_are_asked_for) {
+/* A host's plane that is told apart only at its end. */
+static void put_plane_named_last(struct tbp_wire_out *o) {
+    size_t plane = tbp_wire_begin(o, TBP_XSPACE_PLANES);
+    put_map_entry(o, TBP_XPLANE_EVENT_METADATA, 1, "work");
+    tbp_wire_put_str(o, TBP_XPLANE_NAME, TBP_STR("/host:CPU"));
+    tbp_wire_end(o, plane);
+}
+
+Test(read_xplane, of_the_host_names_alone_are_read_if_devices_are_asked_for) {
     struct tbp_wire_out o = {0};
     struct tbp_host h;
     put_plane(&o, "/host:CPU", 3);
     put_plane(&o, "/device:GPU:0", 2);
-    cr_assert_eq(read_planes(&h, o.at, o.n, TBP_WANTED_DEVICES, NULL), TBP_OK);
-    cr_assert_eq(h.n_planes, 2);
-    cr_assert_eq(h.planes[0].n_lines, 1);
-    cr_assert_eq(h.planes[0].lines[0].ev.n, 0);
-    cr_assert(tbp_str_is(h.planes[0].metas[1].name, "work"));
+    put_plane(&o, "/host:metadata", 0); /* of which kernels may need the programs */
+    put_plane_named_last(&o);
+    cr_assert_eq(read_planes(&h, o.at, o.n, TBP_WANTED_KERNELS, NULL), TBP_OK);
+    cr_assert_eq(h.n_planes, 4);
+    cr_assert(tbp_str_is(h.planes[0].name, "/host:CPU"));
+    cr_assert_eq(h.planes[0].n_lines, 0);
+    cr_assert_eq(h.planes[0].n_metas, 1);
     cr_assert_eq(h.planes[1].lines[0].ev.n, 2);
+    cr_assert(tbp_str_is(h.planes[2].metas[1].name, "work"));
+    cr_assert(tbp_str_is(h.planes[3].metas[1].name, "work"));
     cr_assert_eq(h.ledger.events_read, 2);
+    cr_assert(tbp_str_is(tbp_event_name(&h.planes[1].lines[0], 0), "work"));
     assert_ledger_adds_up(&h);
     tbp_host_release(&h);
     tbp_wire_out_release(&o);

@@ -108,6 +108,64 @@ Test(session_cache, a_run_is_read_once_and_shared) {
     tbp_session_cache_free(c);
 }
 
+enum { HOST_EVENTS = 5000 };
+
+/* Events of the host, then a kernel; the run without its last `cut_bytes`. */
+static const char *write_mixed(size_t cut_bytes) {
+    struct tiny_host h = {0};
+    tiny_plane(&h, "/host:CPU");
+    tiny_line(&h, 1);
+    for (int i = 0; i < HOST_EVENTS; i++)
+        tiny_event(&h, "a:A", i, 10);
+    tiny_plane(&h, "/device:GPU:0");
+    tiny_line(&h, 1);
+    tiny_event(&h, "kernel", 0, 1000);
+    struct tbp_str bytes = tiny_bytes(&h);
+    const char *path = host_path("mixed");
+    FILE *f = fopen(path, "wb");
+    cr_assert_not_null(f);
+    cr_assert_eq(fwrite(bytes.p, 1, bytes.n - cut_bytes, f), bytes.n - cut_bytes);
+    fclose(f);
+    age(path, 0);
+    tbp_wire_out_release(&h.bytes);
+    return path;
+}
+
+static const struct tbp_host *part_of(struct tbp_session_cache *c, struct tbp_held **held,
+                                      const char *path) {
+    *held = acquire_for(c, path, TBP_WANTED_KERNELS);
+    return tbp_session_host(tbp_held_session(*held), 0, NULL);
+}
+
+Test(session_cache, planes_that_are_not_wanted_are_not_copied) {
+    struct tbp_session_cache *c = tbp_session_cache_new(plenty, TBP_SEMANTICS_REPAIR, NULL);
+    struct tbp_held *held;
+    const struct tbp_host *h = part_of(c, &held, write_mixed(0));
+    cr_assert_geq(h->input.absent_bytes, 2u * HOST_EVENTS); /* no event fits into two bytes */
+    cr_assert(tbp_str_is(h->planes[0].name, "/host:CPU"));
+    cr_assert_eq(h->planes[0].n_lines, 0);
+    cr_assert(tbp_str_is(tbp_event_name(&h->planes[1].lines[0], 0), "kernel"));
+    cr_assert(tbp_ledger_is_clean(&h->ledger));
+    tbp_session_cache_put_back(c, held);
+    uint64_t part_bytes = stats_of(c).memory_bytes;
+    held = acquire(c, host_path("mixed"));
+    cr_assert_eq(tbp_host_count_events(tbp_session_host(tbp_held_session(held), 0, NULL)),
+                 HOST_EVENTS + 1);
+    tbp_session_cache_put_back(c, held);
+    cr_assert_gt(stats_of(c).memory_bytes, part_bytes + 2u * HOST_EVENTS);
+    tbp_session_cache_free(c);
+}
+
+Test(session_cache, a_damaged_file_is_copied_as_a_whole) {
+    struct tbp_session_cache *c = tbp_session_cache_new(plenty, TBP_SEMANTICS_REPAIR, NULL);
+    struct tbp_held *held;
+    const struct tbp_host *h = part_of(c, &held, write_mixed(1));
+    cr_assert_eq(h->input.absent_bytes, 0);
+    cr_assert_gt(h->ledger.count[TBP_LEDGER_TRUNCATED], 0);
+    tbp_session_cache_put_back(c, held);
+    tbp_session_cache_free(c);
+}
+
 static uint64_t n_events(struct tbp_held *held) {
     return tbp_host_count_events(tbp_session_host(tbp_held_session(held), 0, NULL));
 }
@@ -116,9 +174,9 @@ static uint64_t n_events(struct tbp_held *held) {
 Test(session_cache, a_part_of_the_events_is_read_if_no_more_is_wanted) {
     const char *path = write_host("h", "a:A");
     struct tbp_session_cache *c = tbp_session_cache_new(plenty, TBP_SEMANTICS_REPAIR, NULL);
-    struct tbp_held *part = acquire_for(c, path, TBP_WANTED_DEVICES);
+    struct tbp_held *part = acquire_for(c, path, TBP_WANTED_KERNELS);
     cr_assert_eq(n_events(part), 0);
-    cr_assert_eq(acquire_for(c, path, TBP_WANTED_DEVICES), part);
+    cr_assert_eq(acquire_for(c, path, TBP_WANTED_KERNELS), part);
     tbp_session_cache_put_back(c, part);
 
     struct tbp_held *all = acquire_for(c, path, TBP_WANTED_MEMORY); /* others: all, from now on */
@@ -127,7 +185,7 @@ Test(session_cache, a_part_of_the_events_is_read_if_no_more_is_wanted) {
     cr_assert_eq(n_events(part), 0, "who holds it goes on");
     tbp_session_cache_put_back(c, part);
     cr_assert_eq(acquire(c, path), all);
-    cr_assert_eq(acquire_for(c, path, TBP_WANTED_DEVICES), all);
+    cr_assert_eq(acquire_for(c, path, TBP_WANTED_KERNELS), all);
     for (int i = 0; i < 3; i++)
         tbp_session_cache_put_back(c, all);
 
