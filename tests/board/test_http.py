@@ -16,6 +16,7 @@ import pytest
 
 import board
 import conftest
+from run import PLUGINS
 
 TOOLS = ("overview_page", "input_pipeline_analyzer", "pod_viewer", "framework_op_stats", "kernel_stats",
          "memory_profile", "trace_viewer", "trace_viewer@")
@@ -65,7 +66,7 @@ def test_an_unknown_version_is_left_alone(tmp_path, two_hosts):
         assert b.text().count("[tbprof]") == 1 and "the official converter stays in charge" in b.text()
 
 
-@pytest.mark.parametrize("plugin", sorted(os.listdir(board.PLUGINS)))
+@pytest.mark.parametrize("plugin", PLUGINS)
 def test_every_known_generation_serves_our_bytes(plugin, two_hosts):
     legacy = board.version_of(plugin) < (2, 19, 6)
     folder = board.run_folder(two_hosts, "run")

@@ -7,9 +7,10 @@ import subprocess
 import pytest
 
 import board
+from run import PLUGINS
 
 OP_STATS = ("overview_page", "framework_op_stats", "kernel_stats", "pod_viewer")
-C_INTERFACE = [p for p in sorted(os.listdir(board.PLUGINS)) if board.version_of(p) > (2, 22, 1)]
+C_INTERFACE = [p for p in PLUGINS if board.version_of(p) > (2, 22, 1)]
 WITHOUT_SHIM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "without_shim")
 LIBRARY = os.path.join(os.path.dirname(board.TBPROF), "libtbprof_backend.so")
 
