@@ -23,6 +23,7 @@ import threading
 from tbprof import _backend
 from tbprof import charts_page
 from tbprof import guard
+from tbprof import version_file
 
 KNOWN = ((2, 11, 2), (2, 24, 2))  # first, last
 FIRST_UNNESTED = (2, 19, 6)  # older pages want the older dialect
@@ -269,6 +270,7 @@ def activate(even_if_unknown=False):
     else:
         replace_function(official)
     keep_cache_version(plugin.ProfilePlugin)
+    version_file.install(plugin.ProfilePlugin)
     wrap_respond(plugin)
     if official.version >= FIRST_PACKED:
         pack_data(plugin.ProfilePlugin)

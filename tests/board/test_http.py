@@ -133,6 +133,22 @@ def test_caches_of_an_older_plugin_are_removed_before_they_are_shown(two_hosts):
         assert not os.path.exists(cache)
 
 
+@pytest.mark.parametrize("plugin", [p for p in PLUGINS if board.version_of(p) >= (2, 21, 0)])
+def test_a_version_of_caches_that_is_no_text_fails_no_page(plugin, two_hosts):
+    version = os.path.join(board.run_folder(two_hosts, "run"), "cache_version.txt")
+    with open(version, "wb") as f:
+        f.write(b"2.\xff")
+    with board.Board(two_hosts, plugin=plugin) as b:
+        ours = b.data("run", "overview_page", "worker0")
+        assert ours.status == 200 and ours.is_ours
+        assert "cache_version.txt' is no text" in b.text()
+        with open(version, "rb") as f:
+            assert f.read() == b"2.\xff"
+        assert b.data("run", "op_profile", "worker0").status == 200
+        with open(version, "rb") as f:
+            assert f.read().decode() == plugin.split("==")[1]
+
+
 # ---- (b) the bytes of `tbprof tool` ----
 
 
