@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static int stamp_of(struct tbp_file_stamp *stamp, const struct stat *st, const char *path,
@@ -36,6 +37,14 @@ int tbp_file_stamp_fd(struct tbp_file_stamp *stamp, int fd, const char *path,
     if (fstat(fd, &st))
         return tbp_fail_errno(err, TBP_E_IO, "cannot stat '%s'", path);
     return stamp_of(stamp, &st, path, err);
+}
+
+bool tbp_file_stamp_is_hasty(const struct tbp_file_stamp *stamp) {
+    enum { CLOCK_GRAIN_NS = 20 * 1000 * 1000 }; /* at worst */
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t age_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - stamp->mtime_ns;
+    return age_ns > -CLOCK_GRAIN_NS && age_ns < CLOCK_GRAIN_NS;
 }
 
 void tbp_input_release(struct tbp_input *in) {

@@ -20,6 +20,9 @@ static inline bool tbp_file_stamp_eq(const struct tbp_file_stamp *a,
            a->mtime_ns == b->mtime_ns;
 }
 
+/* Made within the grain of the clock that file times are taken from: a later write may not show. */
+bool tbp_file_stamp_is_hasty(const struct tbp_file_stamp *stamp);
+
 /* Fails with TBP_E_NOT_FOUND, or TBP_E_IO for what is no regular file. */
 int tbp_file_stamp(struct tbp_file_stamp *stamp, const char *path, struct tbp_error *err);
 /* The same of one that is open; `path` is for messages. */

@@ -19,6 +19,7 @@ enum { MOST_TRIES = 5 };
 struct tbp_backend {
     struct tbp_arena arena; /* holds this, too */
     struct tbp_session_cache *cache;
+    struct tbp_looks looks;
     struct tbp_pool *pool;
     enum tbp_semantics semantics;
 };
@@ -35,6 +36,7 @@ struct tbp_backend *tbp_backend_new(const struct tbp_backend_options *o) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     b->pool = tbp_pool_new(o->n_threads);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    tbp_looks_init(&b->looks);
     b->cache = tbp_session_cache_new(o->budget_bytes, o->semantics, b->pool);
     return b;
 }
@@ -43,6 +45,7 @@ void tbp_backend_free(struct tbp_backend *b) {
     if (!b)
         return;
     tbp_session_cache_free(b->cache);
+    tbp_looks_release(&b->looks);
     tbp_pool_free(b->pool);
     struct tbp_arena arena = b->arena;
     tbp_arena_release(&arena);
@@ -169,6 +172,7 @@ static int answer_or_repeat(struct answering *a, struct tbp_held *held, struct t
 struct finding {
     struct tbp_arena arena;
     const struct tbp_question *q;
+    struct tbp_looks *looks;
     struct tbp_run_files files;
     struct tbp_str text; /* all that the answer depends on, besides the run */
 };
@@ -185,7 +189,8 @@ static struct tbp_str text_of(struct finding *f) {
 
 static int find_guarded(void *ctx, struct tbp_error *err) {
     struct finding *f = ctx;
-    int status = tbp_run_files_find(&f->files, &f->arena, f->q->paths, f->q->n_paths, err);
+    int status =
+        tbp_run_files_find(&f->files, &f->arena, f->looks, f->q->paths, f->q->n_paths, err);
     f->text = text_of(f);
     return status;
 }
@@ -195,7 +200,7 @@ static enum tbp_wanted wanted_by(const struct tbp_question *q) {
 }
 
 static int try_once(struct answering *a, bool *is_stale, struct tbp_error *err) {
-    struct finding f = {.q = a->q};
+    struct finding f = {.q = a->q, .looks = &a->backend->looks};
     struct tbp_held *held = NULL;
     tbp_arena_init(&f.arena);
     int status = tbp_guard_run(find_guarded, &f, err);

@@ -56,7 +56,8 @@ struct listing {
 
 /* Hosts of a folder (which ends with '/', or is empty); what cannot be read is left out: one file
  * that is none must not take the pages of all others with it. */
-static void list_hosts(struct listing *out, struct tbp_arena *arena, struct tbp_str folder) {
+static void list_hosts(struct listing *out, struct tbp_arena *arena, struct tbp_looks *looks,
+                       struct tbp_str folder) {
     DIR *dir = opendir(folder.n ? tbp_arena_str(arena, folder).p : ".");
     if (!dir)
         return;
@@ -64,7 +65,8 @@ static void list_hosts(struct listing *out, struct tbp_arena *arena, struct tbp_
         if (d->d_name[0] == '.' || !host_length(d->d_name, true))
             continue;
         struct tbp_run_member m = member(arena, folder, d->d_name);
-        if (tbp_file_stamp(&m.stamp, m.path, NULL) == TBP_OK && tbp_file_may_be_profile(m.path))
+        if (tbp_file_stamp(&m.stamp, m.path, NULL) == TBP_OK &&
+            tbp_looks_may_be_profile(looks, m.path, &m.stamp))
             *tbp_vec_push(&out->list) = m;
         else
             *tbp_vec_push(&out->left_out) = m;
@@ -155,12 +157,12 @@ static size_t keep_readable(const char **to, const char *const *paths, size_t n)
     return kept;
 }
 
-int tbp_run_files_find(struct tbp_run_files *out, struct tbp_arena *arena, const char *const *paths,
-                       size_t n, struct tbp_error *err) {
+int tbp_run_files_find(struct tbp_run_files *out, struct tbp_arena *arena, struct tbp_looks *looks,
+                       const char *const *paths, size_t n, struct tbp_error *err) {
     struct tbp_str folder = {paths[0], (size_t)(base_name(paths[0]) - paths[0])};
     struct listing l = {0};
     *out = (struct tbp_run_files){0};
-    list_hosts(&l, arena, folder);
+    list_hosts(&l, arena, looks, folder);
     take(out, arena, &l);
     out->left_out = names_left_out(&l, arena);
     tbp_vec_release(&l.list);

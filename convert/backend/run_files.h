@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/file.h"
+#include "convert/backend/looks.h"
 
 struct tbp_run_member {
     const char *name; /* of the file */
@@ -34,9 +35,9 @@ bool tbp_run_files_are_ours(const char *const *paths, size_t n);
 
 /* Looks at the disk. Some of several hosts, but not all, are a run of their own. Files that cannot
  * be read (gone, no file, no profile) are left out; if none of the paths can be, that of the first
- * is the failure, TBP_E_NOT_FOUND if it is not there. */
-int tbp_run_files_find(struct tbp_run_files *out, struct tbp_arena *arena, const char *const *paths,
-                       size_t n, struct tbp_error *err);
+ * is the failure, TBP_E_NOT_FOUND if it is not there. looks: what earlier calls saw, or NULL. */
+int tbp_run_files_find(struct tbp_run_files *out, struct tbp_arena *arena, struct tbp_looks *looks,
+                       const char *const *paths, size_t n, struct tbp_error *err);
 /* The same for names of files which are not on disk. */
 void tbp_run_files_named(struct tbp_run_files *out, struct tbp_arena *arena,
                          const char *const *paths, size_t n);

@@ -12,10 +12,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
-
-/* File times are taken from a clock that ticks this coarsely at worst. */
-static const int64_t clock_grain_ns = 20 * 1000 * 1000;
 
 struct tbp_held {
     struct tbp_held *next;
@@ -109,14 +105,9 @@ static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool 
 }
 
 static bool is_hasty(const struct tbp_run_files *f) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    for (uint32_t i = 0; i < f->n; i++) {
-        int64_t age_ns = now_ns - f->at[i].stamp.mtime_ns;
-        if (age_ns > -clock_grain_ns && age_ns < clock_grain_ns)
+    for (uint32_t i = 0; i < f->n; i++)
+        if (tbp_file_stamp_is_hasty(&f->at[i].stamp))
             return true;
-    }
     return false;
 }
 

@@ -67,7 +67,7 @@ static struct tbp_held *acquire_for(struct tbp_session_cache *c, const char *pat
                                     enum tbp_wanted wanted) {
     struct tbp_run_files files;
     struct tbp_held *held;
-    cr_assert_eq(tbp_run_files_find(&files, &arena, &path, 1, NULL), TBP_OK);
+    cr_assert_eq(tbp_run_files_find(&files, &arena, NULL, &path, 1, NULL), TBP_OK);
     cr_assert_eq(tbp_session_cache_acquire(c, &files, wanted, &held, NULL), TBP_OK);
     return held;
 }
@@ -331,7 +331,7 @@ Test(session_cache, first_requests_at_once_read_the_run_once) {
     struct tbp_session_cache *c = tbp_session_cache_new(plenty, TBP_SEMANTICS_REPAIR, NULL);
     struct reader r = {c, &files};
     pthread_t threads[THREADS];
-    cr_assert_eq(tbp_run_files_find(&files, &arena, &path, 1, NULL), TBP_OK);
+    cr_assert_eq(tbp_run_files_find(&files, &arena, NULL, &path, 1, NULL), TBP_OK);
     for (int i = 0; i < THREADS; i++)
         cr_assert_eq(pthread_create(&threads[i], NULL, read_one, &r), 0);
     for (int i = 0; i < THREADS; i++)
@@ -355,18 +355,18 @@ Test(session_cache, one_host_of_a_run_stands_for_the_whole_run) {
     write_host("w", "a:A");
     struct tbp_run_files f;
     const char *one = host_path("w"), *two[] = {one, host_path("w-1")};
-    cr_assert_eq(tbp_run_files_find(&f, &arena, &one, 1, NULL), TBP_OK);
+    cr_assert_eq(tbp_run_files_find(&f, &arena, NULL, &one, 1, NULL), TBP_OK);
     cr_assert_str_eq(hosts_of(&f), "w-1 w "); /* '-' sorts before '.' */
     cr_assert_eq(f.picked, 1);
-    cr_assert_eq(tbp_run_files_find(&f, &arena, two, 2, NULL), TBP_OK);
+    cr_assert_eq(tbp_run_files_find(&f, &arena, NULL, two, 2, NULL), TBP_OK);
     cr_assert_str_eq(hosts_of(&f), "w-1 w ");
     cr_assert_eq(f.picked, TBP_ALL_HOSTS);
     write_host("x", "a:A");
-    cr_assert_eq(tbp_run_files_find(&f, &arena, two, 2, NULL), TBP_OK);
+    cr_assert_eq(tbp_run_files_find(&f, &arena, NULL, two, 2, NULL), TBP_OK);
     cr_assert_str_eq(hosts_of(&f), "w-1 w ");
     cr_assert_eq(f.picked, TBP_ALL_HOSTS);
     const char *missing = host_path("y");
-    cr_assert_eq(tbp_run_files_find(&f, &arena, &missing, 1, NULL), TBP_E_NOT_FOUND);
+    cr_assert_eq(tbp_run_files_find(&f, &arena, NULL, &missing, 1, NULL), TBP_E_NOT_FOUND);
 }
 
 Test(session_cache, what_is_no_profile_is_left_out_of_a_run_and_named) {
@@ -379,14 +379,14 @@ Test(session_cache, what_is_no_profile_is_left_out_of_a_run_and_named) {
     fclose(page);
     cr_assert_eq(mkfifo(all[1], 0600), 0);
     cr_assert_eq(symlink("nowhere", all[2]), 0);
-    cr_assert_eq(tbp_run_files_find(&f, &arena, all, 5, NULL), TBP_OK);
+    cr_assert_eq(tbp_run_files_find(&f, &arena, NULL, all, 5, NULL), TBP_OK);
     cr_assert_str_eq(hosts_of(&f), "a z ");
     cr_assert_eq(f.picked, TBP_ALL_HOSTS);
     cr_assert_str_eq(f.left_out, "fifo.xplane.pb, gone.xplane.pb, page.xplane.pb");
-    cr_assert_eq(tbp_run_files_find(&f, &arena, all + 3, 2, NULL), TBP_OK);
+    cr_assert_eq(tbp_run_files_find(&f, &arena, NULL, all + 3, 2, NULL), TBP_OK);
     cr_assert_eq(f.picked, 1); /* z */
-    cr_assert_eq(tbp_run_files_find(&f, &arena, all + 1, 1, NULL), TBP_E_IO);
-    cr_assert_eq(tbp_run_files_find(&f, &arena, all + 2, 1, NULL), TBP_E_NOT_FOUND);
+    cr_assert_eq(tbp_run_files_find(&f, &arena, NULL, all + 1, 1, NULL), TBP_E_IO);
+    cr_assert_eq(tbp_run_files_find(&f, &arena, NULL, all + 2, 1, NULL), TBP_E_NOT_FOUND);
 }
 
 static void pack(const char *path, const char *text, size_t n) {
@@ -411,7 +411,7 @@ Test(session_cache, what_is_packed_is_no_profile_for_that_alone) {
     cr_assert_not_null(cut);
     cr_assert_eq(fwrite("\x1f\x8b\x08\0\0", 1, 5, cut), 5);
     fclose(cut);
-    cr_assert_eq(tbp_run_files_find(&f, &arena, &one, 1, NULL), TBP_OK);
+    cr_assert_eq(tbp_run_files_find(&f, &arena, NULL, &one, 1, NULL), TBP_OK);
     cr_assert_str_eq(hosts_of(&f), "a good nothing ");
     cr_assert_str_eq(f.left_out, "cut.xplane.pb.gz, page.xplane.pb.gz, renamed.xplane.pb");
 }
@@ -433,5 +433,5 @@ Test(session_cache, a_pipe_is_refused_and_not_waited_for, .timeout = 5) {
     const char *path = host_path("pipe");
     cr_assert_eq(mkfifo(path, 0666), 0);
     struct tbp_run_files f;
-    cr_assert_eq(tbp_run_files_find(&f, &arena, &path, 1, NULL), TBP_E_IO);
+    cr_assert_eq(tbp_run_files_find(&f, &arena, NULL, &path, 1, NULL), TBP_E_IO);
 }
