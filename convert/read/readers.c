@@ -116,9 +116,33 @@ bool tbp_is_profile_folder(const char *path) {
     return is_known;
 }
 
-static bool is_zstd(const struct tbp_input *in) {
-    static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};
-    return in->size >= sizeof magic && memcmp(in->data, magic, sizeof magic) == 0;
+/* Files that are something else altogether, by their first bytes. */
+static const struct {
+    size_t at;
+    const char *bytes, *what;
+} strangers[] = {
+    {0, "\x28\xb5\x2f\xfd", "compressed with zstd, which is not read: unpack it with 'zstd -d'"},
+    {0, "BZh", "compressed with bzip2, which is not read: unpack it with 'bunzip2'"},
+    {0,
+     "\xfd"
+     "7zXZ",
+     "compressed with xz, which is not read: unpack it with 'unxz'"},
+    {0, "\x1f\x8b", "packed more often than is undone: unpack it with 'gunzip'"},
+    {0, "PK\x03\x04", "a zip in another archive, which is not read: unpack the outer one"},
+    {0, "PK\x05\x06", "a zip without files"},
+    {257, "ustar", "a tar archive, which is not read: unpack it"},
+    {23, "brain.Event:", "an event file of TensorBoard, no profile"},
+    {0, "version https://git-lfs",
+     "a pointer of Git LFS, not the file: fetch it with 'git lfs pull'"},
+};
+
+static const char *stranger(const struct tbp_input *in) {
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
+        size_t at = strangers[i].at, n = strlen(strangers[i].bytes);
+        if (in->size >= at + n && memcmp(in->data + at, strangers[i].bytes, n) == 0)
+            return strangers[i].what;
+    }
+    return NULL;
 }
 
 /* By its mark, or by a zero beside each of the first letters. */
@@ -134,9 +158,9 @@ static bool is_utf16(const struct tbp_input *in) {
 
 /* Nothing reads these bytes: what they are, where that helps. */
 static int refuse(const struct tbp_input *in, const char *path, struct tbp_error *err) {
-    if (is_zstd(in))
-        return tbp_fail_at(err, TBP_E_FORMAT, path, 0,
-                           "compressed with zstd, which is not read: unpack it with 'zstd -d'");
+    const char *what = stranger(in);
+    if (what)
+        return tbp_fail_at(err, TBP_E_FORMAT, path, TBP_NO_OFFSET, "%s", what);
     if (is_utf16(in))
         return tbp_fail_at(err, TBP_E_FORMAT, path, 0,
                            "text in UTF-16, which is not read: make UTF-8 of it with "

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text that is no profile is refused with a word on what it was taken for, however it begins: some bytes of text are
-keys of protobuf fields, too (a newline that of a plane, a quote that of a host's name)."""
+"""Text and archives that are no profile are refused with a word on what they were taken for, however they begin: some
+bytes of text are keys of protobuf fields, too (a newline that of a plane, a quote that of a host's name)."""
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
 import unittest
+import zipfile
 
 from support import SAMPLE, Case, run
 
@@ -61,11 +67,37 @@ class Text(Case):
                     self.assertEqual(r.returncode, 1, r.stdout)
                     self.assertIn(f"{name}: " + (JSON if name in READ_AS_JSON else TEXT), r.stderr)
 
+    def test_archives_are_refused_as_what_they_are(self):
+        def zipped(*files):
+            packed = io.BytesIO()
+            with zipfile.ZipFile(packed, "w") as z:
+                for name, data in files:
+                    z.writestr(name, data)
+            return packed.getvalue()
+        trace = b'{"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1}]}'
+        tar, inner, often = io.BytesIO(), zipped(("t.json", trace)), trace
+        with tarfile.open(fileobj=tar, mode="w") as t:
+            t.add(SAMPLE, "worker0.xplane.pb")
+        for _ in range(5):
+            often = gzip.compress(often)
+        event = b"\x18" + b"\0" * 7 + b"\xa3\x7f\x4b\x22\x09\0\0\xc0\x6b\x3c\x4d\xda\x41\x1a\x0dbrain.Event:2"
+        for name, data, what in (
+                ("in.zip", zipped(("a.zip", inner)), "a zip in another archive"), ("z.gz", gzip.compress(inner), "a zip in another"),
+                ("often.json.gz", often, "packed more often than is undone"), ("empty.zip", zipped(), "a zip without files"),
+                ("t.tar", tar.getvalue(), "a tar archive"), ("t.xz", lzma.compress(trace), "compressed with xz"),
+                ("t.bz2", bz2.compress(trace), "compressed with bzip2"), ("events.out", event, "an event file of TensorBoard"),
+                ("lfs.json", b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n", "a pointer of Git LFS")):
+            with self.subTest(name=name):
+                with open(self.path(name), "wb") as f:
+                    f.write(data)
+                self.assertIn(f"{name}: {what}", self.expect(1, "info", self.path(name)).stderr)
+
     def test_xplanes_are_read_that_hold_text_or_are_damaged(self):
         with open(SAMPLE, "rb") as f:
             whole = f.read()
         # A host's name alone holds no blank; what is behind the first byte of a cut file is no text.
-        for name, data in {"name": b'"!a-host-of-exactly-thirty-3-letters'[:35], "cut": whole[:40], "damaged": whole[:200] + b" " * 400}.items():
+        for name, data in (("name", b'"!a-host-of-exactly-thirty-3-letters'[:35]), ("cut", whole[:40]),
+                           ("damaged", whole[:200] + b" " * 400)):
             with open(self.path(f"{name}.xplane.pb"), "wb") as f:
                 f.write(data)
             self.expect(0, "info", self.path(f"{name}.xplane.pb"))
