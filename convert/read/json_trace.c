@@ -363,7 +363,7 @@ bool tbp_json_trace_id(struct tbp_json_trace *jt, const struct tbp_json_value *v
         return true; /* beyond 63 bits an id is a text: it keeps its sign */
     struct tbp_str s = tbp_json_trace_text(jt, v);
     *is_text = true;
-    *id = (int64_t)(tbp_str_hash(s) >> 2 | (uint64_t)1 << 62);
+    *id = (int64_t)(tbp_str_hash(s) >> 2) | TBP_FIRST_ID_OF_TEXT;
     return true;
 }
 

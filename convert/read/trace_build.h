@@ -165,6 +165,9 @@ uint32_t tbp_trace_plane(struct tbp_trace *t, struct tbp_str name);
 void tbp_trace_plane_text(struct tbp_trace *t, uint32_t plane, const char *key, struct tbp_str v);
 void tbp_trace_plane_u64(struct tbp_trace *t, uint32_t plane, const char *key, uint64_t v);
 
+/* Numbers from here on stand for processes and threads that are told by a text. */
+#define TBP_FIRST_ID_OF_TEXT ((int64_t)1 << 62)
+
 enum { TBP_TRACE_MAX_TRACKS = 32768, TBP_NO_TRACK = UINT32_MAX };
 /* A thread of the host; the same for the same numbers. TBP_NO_TRACK: there are too many. */
 uint32_t tbp_trace_thread(struct tbp_trace *t, int64_t process, int64_t thread);

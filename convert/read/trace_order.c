@@ -70,7 +70,7 @@ static void warn_of_clock(struct tbp_trace *t, uint64_t n, const struct left_out
     char text[SHOWN_BYTES + 160], process[48] = "";
     size_t shown = tbp_utf8_valid_prefix(
         tbp_str_sub(first->name, 0, first->name.n < SHOWN_BYTES ? first->name.n : SHOWN_BYTES));
-    if (first->process >= 0)
+    if (first->process >= 0 && first->process < TBP_FIRST_ID_OF_TEXT)
         snprintf(process, sizeof process, " of process %lld", (long long)first->process);
     int len =
         snprintf(text, sizeof text, "%llu event%s of another session or clock left out: '%.*s'%s%s",

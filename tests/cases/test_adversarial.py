@@ -350,6 +350,9 @@ class Adversarial(Base):
         self.assertEqual((p.info["first_ps"], p.info["last_ps"]), (0, (99990 + 5 - 10) * 10**6))  # from 1 to 9999
         self.assertEqual(self.findings(p)["other_clock"], (100, 10000))
         self.assertIn("100 events of another session or clock left out: 'zero'", p.info["warnings"])
+        far = '{"ph":"X","name":"far","pid":"Spans","tid":1,"ts":9e17,"dur":1}'  # a process without a number
+        p = self.reads(kineto(x("a", 10, 3), far), counters={"other_clock": 1}, quarantined=1)
+        self.assertEqual(p.info["warnings"], ["1 event of another session or clock left out: 'far'"])
 
     def test_15(self):
         # No length can be read out of these: the events stay where they begin, and are counted.
