@@ -149,28 +149,32 @@ static int copy_part(void *ctx, size_t part, struct tbp_error *err) {
     return TBP_OK;
 }
 
+/* Parts of a heap that was used before would have to be cleared, all of them. */
+static uint8_t *room_for(size_t size, bool is_sparse) {
+    if (!is_sparse)
+        return malloc(size ? size : 1);
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
 /* At most size bytes; fewer if the file has become shorter. Huge pages are not asked for: they make
  * this twice as fast at best and five times as slow where the system has to make room for them
  * first. */
 static int read_copy(struct tbp_input *in, int fd, size_t size, const struct tbp_ranges *ranges,
                      const char *path, struct tbp_pool *pool, struct tbp_error *err) {
     const uint64_t absent_bytes = size - sum_of(ranges);
-    struct copying c = {.fd = fd, .path = path, .end = size};
+    struct copying c = {room_for(size, absent_bytes > 0), .fd = fd, .path = path, .end = size};
     int status = TBP_OK;
-    c.data = absent_bytes ? calloc(size, 1) : malloc(size ? size : 1);
     if (!c.data)
         return tbp_fail(err, TBP_E_MEMORY, "no memory for '%s' (%zu bytes)", path, size);
+    *in = (struct tbp_input){.data = c.data, .size = size, .absent_bytes = absent_bytes};
     for (size_t i = 0; i < ranges->n && !status; i++) {
         c.range = ranges->at[i];
         status = tbp_pool_for(pool, (c.range.size + COPY_PART - 1) / COPY_PART, copy_part, &c, err);
     }
-    if (status) {
-        free(c.data);
-        return status;
-    }
-    *in = (struct tbp_input){.data = c.data, .size = c.end};
-    in->absent_bytes = absent_bytes < in->size ? absent_bytes : 0;
-    return TBP_OK;
+    if (!absent_bytes)
+        in->size = c.end; /* else zeros stand for what is not there any more, too */
+    return status;
 }
 
 int tbp_input_open_copy(struct tbp_input *in, const char *path, tbp_choose_fn *choose,

@@ -51,6 +51,8 @@ void tbp_input_release(struct tbp_input *in) {
     if (in->mapped) {
         tbp_mapped_remove(in->data);
         munmap((void *)(uintptr_t)in->data, in->size);
+    } else if (in->absent_bytes) {
+        munmap((void *)(uintptr_t)in->data, in->size);
     } else if (!in->is_borrowed) {
         free((void *)(uintptr_t)in->data);
     }

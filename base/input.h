@@ -46,7 +46,7 @@ struct tbp_input {
     bool is_borrowed;       /* the bytes are somebody else's and stay when the input is released */
     bool damaged;           /* gzip member was cut or wrong: data holds what could be undone */
     uint64_t damage_offset; /* in the file on disk */
-    uint64_t absent_bytes;  /* of size: zeros in place of what was left out, which take no memory */
+    uint64_t absent_bytes;  /* of size: zeros for what was left out; if any, data are fresh pages */
     uint64_t tail_bytes;    /* behind the last gzip member, none of them; 0 if there is nothing */
     uint64_t tail_offset;   /* in the file on disk */
 };
