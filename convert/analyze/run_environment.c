@@ -132,6 +132,9 @@ static struct tbp_str nvidia_model(const struct tbp_device_caps *c) {
     if (c->major == 8 && c->minor >= 9) {
         return TBP_STR("Nvidia GPU (Ada Lovelace)");
     }
+    if (c->major == 10 && c->minor >= 7) {
+        return TBP_STR("Nvidia GPU (Rubin)");
+    }
     bool is_known = c->major < sizeof names / sizeof *names && names[c->major];
     return is_known ? tbp_str_c(names[c->major]) : TBP_STR("Nvidia GPU");
 }
