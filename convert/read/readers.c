@@ -146,14 +146,18 @@ static const char *stranger(const struct tbp_input *in) {
 }
 
 /* By its mark, or by a zero beside each of the first letters. */
-static bool is_utf16(const struct tbp_input *in) {
+static const char *wide_encoding(const struct tbp_input *in) {
+    static const uint8_t byte_order_32[] = {0xff, 0xfe, 0, 0};
     const uint8_t *p = in->data;
     if (in->size < 4)
-        return false;
+        return NULL;
+    if (memcmp(p, byte_order_32, 4) == 0 || (p[0] >= ' ' && !p[1] && !p[2] && !p[3]))
+        return "UTF-32";
     if ((p[0] == 0xff && p[1] == 0xfe) || (p[0] == 0xfe && p[1] == 0xff))
-        return true;
-    return (p[0] == 0 && p[1] >= ' ' && p[2] == 0 && p[3]) ||
-           (p[0] >= ' ' && p[1] == 0 && p[2] && p[3] == 0);
+        return "UTF-16";
+    bool is_wide = (p[0] == 0 && p[1] >= ' ' && p[2] == 0 && p[3]) ||
+                   (p[0] >= ' ' && p[1] == 0 && p[2] && p[3] == 0);
+    return is_wide ? "UTF-16" : NULL;
 }
 
 /* Nothing reads these bytes: what they are, where that helps. */
@@ -161,10 +165,12 @@ static int refuse(const struct tbp_input *in, const char *path, struct tbp_error
     const char *what = stranger(in);
     if (what)
         return tbp_fail_at(err, TBP_E_FORMAT, path, TBP_NO_OFFSET, "%s", what);
-    if (is_utf16(in))
+    const char *encoding = wide_encoding(in);
+    if (encoding)
         return tbp_fail_at(err, TBP_E_FORMAT, path, 0,
-                           "text in UTF-16, which is not read: make UTF-8 of it with "
-                           "'iconv -f UTF-16 -t UTF-8'");
+                           "text in %s, which is not read: make UTF-8 of it with "
+                           "'iconv -f %s -t UTF-8'",
+                           encoding, encoding);
     if (tbp_looks_like_text(in->data, in->size))
         return tbp_fail_at(err, TBP_E_FORMAT, path, TBP_NO_OFFSET,
                            "not a profile in a known format: it looks like text");

@@ -67,6 +67,15 @@ class Text(Case):
                     self.assertEqual(r.returncode, 1, r.stdout)
                     self.assertIn(f"{name}: " + (JSON if name in READ_AS_JSON else TEXT), r.stderr)
 
+    def test_wide_text_is_refused_with_its_encoding(self):
+        for encoding in ("UTF-16", "UTF-32"):
+            for form in (encoding, encoding + "LE"):  # with and without a mark
+                with open(self.path("wide.csv"), "wb") as f:
+                    f.write("name,start\n".encode(form))
+                r = run("info", self.path("wide.csv"))
+                self.assertEqual(r.returncode, 1, form)
+                self.assertIn(f"text in {encoding}, which is not read: make UTF-8 of it with 'iconv -f {encoding} ", r.stderr)
+
     def test_archives_are_refused_as_what_they_are(self):
         def zipped(*files):
             packed = io.BytesIO()
