@@ -84,11 +84,14 @@ def keep(app):
         words = fault(environ.get("QUERY_STRING", ""))
         if words is not None:
             return _refuse("400 Bad Request", words, start_response)
-        try:
+        try:  # what fails as for a run that is not there has answered nothing yet
             return app(environ, start_response)
-        except (RuntimeError, ValueError, OSError) as e:  # as for a run that is not there; nothing was answered yet
-            _log.warning("%s: %s", environ.get("PATH_INFO", ""), e)
-            return _refuse("404 Not Found", str(e), start_response)
+        except LookupError as e:  # plugins up to 2.19 ask their tables, whose text is the key alone
+            failure = f"nothing is known under this name: {e}"
+        except (RuntimeError, ValueError, OSError) as e:
+            failure = str(e)
+        _log.warning("%s: %s", environ.get("PATH_INFO", ""), failure)
+        return _refuse("404 Not Found", failure, start_response)
 
     return guarded
 

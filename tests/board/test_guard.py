@@ -34,13 +34,15 @@ def test_a_refused_request_never_reaches_the_plugin():
     assert app({"QUERY_STRING": "run=a"}, None) == [b"x"] and len(seen) == 1
 
 
-@pytest.mark.parametrize("failure", [RuntimeError("No matching run directory for run x/y"), ValueError("x"), OSError("y")])
-def test_a_failure_of_the_plugin_is_a_text(failure):
+@pytest.mark.parametrize("failure, text", [(RuntimeError("No matching run directory for run x/y"), None),
+                                           (ValueError("x"), None), (OSError("y"), None),
+                                           (KeyError("x/y"), "nothing is known under this name: 'x/y'")])
+def test_a_failure_of_the_plugin_is_a_text(failure, text):
     def app(environ, start_response):
         raise failure
     started = []
     body = guard.keep(app)({"QUERY_STRING": "run=x%2Fy", "PATH_INFO": "/data"}, lambda *a: started.append(a))
-    assert body == [str(failure).encode()] and started[0][0] == "404 Not Found"
+    assert body == [(text or str(failure)).encode()] and started[0][0] == "404 Not Found"
 
 
 @pytest.mark.parametrize("text, numbers", [("2.24.2", (2, 24, 2)), ("2.19.0", (2, 19, 0)), ("2.25.0a3", (2, 25, 0, -1)),

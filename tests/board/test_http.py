@@ -84,6 +84,8 @@ def test_every_known_generation_serves_our_bytes(plugin, two_hosts):
             assert answer.body == board.tbprof_tool(folder, "tf_data_bottleneck_analysis", legacy=True)
         forwarded = b.data("run", marked(plugin, "op_profile"), "worker0")
         assert forwarded.status == 200 and not forwarded.is_ours and forwarded.body
+        for wrong in (b.route("run_tools", run="nothing"), b.route("run_tools", run=""), b.route("data", run="run", tag="")):
+            assert wrong.status in (200, 400, 404) and b"Traceback" not in wrong.body, (wrong.status, wrong.body[:200])
 
 
 def without_privileges(tmp_path):
