@@ -29,7 +29,13 @@ static const struct {
     enum tbp_file_kind kind;
     const char *advice;
 } endings[] = {
-    {".xplane.pb.gz", TBP_FILE_FOREIGN, "undo the compression with gunzip, or 'tbprof convert' it"},
+    {".xplane.pb.gz", TBP_FILE_FOREIGN,
+     "undo the compression with 'gunzip', or 'tbprof convert' it"},
+    {".xplane.pb.bz2", TBP_FILE_FOREIGN, "undo the compression with 'bunzip2'"},
+    {".xplane.pb.lz4", TBP_FILE_FOREIGN, "undo the compression with 'lz4 -d'"},
+    {".xplane.pb.xz", TBP_FILE_FOREIGN, "undo the compression with 'xz -d'"},
+    {".xplane.pb.zst", TBP_FILE_FOREIGN, "undo the compression with 'zstd -d'"},
+    {".xplane.pb.zip", TBP_FILE_FOREIGN, "unpack it with 'unzip', or 'tbprof convert' it"},
     {".pt.trace.json", TBP_FILE_FOREIGN,
      "a PyTorch trace: 'tbprof tools' lists what convert reads"},
     {".pt.trace.json.gz", TBP_FILE_FOREIGN,

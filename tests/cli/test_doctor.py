@@ -439,6 +439,19 @@ class Files(DoctorCase):
             self.assertEqual(self.finds("problem", "file-names")["where"], renamed)
             os.rename(renamed, xplane)
 
+    def test_names_of_packed_xplanes(self):
+        """A new name would not undo the packing; convert reads gzip and zip, and no other."""
+        xplane = self.copied()
+        for ending, tool in (("gz", "gunzip"), ("bz2", "bunzip2"), ("lz4", "lz4 -d"), ("xz", "xz -d"),
+                             ("zst", "zstd -d"), ("zip", "unzip")):
+            renamed = f"{xplane}.{ending}"
+            os.rename(xplane, renamed)
+            f = self.finds("problem", "file-names")
+            self.assertEqual(f["where"], renamed)
+            self.assertIn(f"with '{tool}'", f["to_do"])
+            self.assertEqual("tbprof convert" in f["to_do"], ending in ("gz", "zip"))
+            os.rename(renamed, xplane)
+
     def test_names_that_the_page_cannot_ask_for(self):
         xplane = os.fsencode(self.copied())
         folder, ours = os.path.dirname(xplane), self.python("ours", tbprof="0.1.0", **SHIPPED)
