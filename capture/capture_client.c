@@ -330,9 +330,9 @@ static int name_run(struct trace *t, struct tbp_error *err) {
     tbp_rundir_time_name(name, (time_t)(tbp_realtime_ns() / 1000000000));
     wish = wish ? wish : name;
     const char *run = tbp_arena_printf(t->arena, "%s", wish);
-    for (int i = 1;
+    for (unsigned i = 1;
          access(tbp_arena_printf(t->arena, "%s/%s", t->root, run), F_OK) == 0 && i < 1000; i++)
-        run = tbp_arena_printf(t->arena, "%s_%d", wish, i);
+        run = tbp_rundir_numbered(t->arena, wish, i);
     t->out->run = run;
     t->out->folder = tbp_arena_printf(t->arena, "%s/%s", t->root, run);
     return TBP_OK;

@@ -133,8 +133,8 @@ static bool join(struct tbp_run_folder *f, const char *target) {
 
 /* The n-th name that a run may have. */
 static const char *run_path(struct tbp_run_folder *f, const char *profile, const char *run, int n) {
-    return n == 0 ? tbp_arena_printf(f->arena, "%s/%s", profile, run)
-                  : tbp_arena_printf(f->arena, "%s/%s_%d", profile, run, n);
+    return tbp_arena_printf(f->arena, "%s/%s", profile,
+                            tbp_rundir_numbered(f->arena, run, (unsigned)n));
 }
 
 /* A number from 1 on whose name is free, in few steps: a second can have hundreds of runs. */

@@ -24,8 +24,8 @@ int tbp_run_folder_begin(struct tbp_run_folder *f, struct tbp_arena *arena, cons
                          struct tbp_str host, struct tbp_error *err);
 
 /* Makes the file visible as a run. A run of that name that is there stays as it is: the name gets
- * "_1", "_2" …. is_shared: it may be of another rank, then the file joins it, under the name of
- * the process if the host's name is taken. *path: the run folder. */
+ * a number (tbp_rundir_numbered). is_shared: it may be of another rank, then the file joins it,
+ * under the name of the process if the host's name is taken. *path: the run folder. */
 int tbp_run_folder_publish(struct tbp_run_folder *f, const char *run, bool is_shared,
                            const char **path, struct tbp_error *err);
 

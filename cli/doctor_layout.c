@@ -150,8 +150,8 @@ static void run_layout(struct tbp_doctor *d, const struct tbp_doctor_check *self
 /* A new folder name below `profile`: the wish, or with a number behind it. */
 static const char *free_name(struct tbp_arena *arena, const char *profile, const char *wish) {
     for (unsigned i = 0; i < MAX_NAMES; i++) {
-        const char *path = i ? tbp_arena_printf(arena, "%s/%s_%u", profile, wish, i)
-                             : tbp_arena_printf(arena, "%s/%s", profile, wish);
+        const char *path =
+            tbp_arena_printf(arena, "%s/%s", profile, tbp_rundir_numbered(arena, wish, i));
         if (access(path, F_OK) != 0)
             return path;
     }

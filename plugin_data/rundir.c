@@ -42,6 +42,14 @@ void tbp_rundir_time_name(char to[TBP_RUNDIR_TIME_NAME], time_t t) {
         memcpy(to, "9999_12_31_23_59_59", TBP_RUNDIR_TIME_NAME); /* a year beyond four digits */
 }
 
+const char *tbp_rundir_numbered(struct tbp_arena *arena, const char *name, unsigned n) {
+    static const char *const by_digits[] = {"", "a", "b", "c", "d", "e", "f", "g", "h", "i"};
+    size_t further = 0;
+    for (unsigned rest = n / 10; rest > 0; rest /= 10)
+        further++;
+    return n == 0 ? name : tbp_arena_printf(arena, "%s_%s%u", name, by_digits[further], n);
+}
+
 bool tbp_rundir_is_run_name(struct tbp_str name) {
     return name.n > 0 && name.n <= NAME_MAX_BYTES && name.p[0] != '.' &&
            tbp_str_find(name, '/') == name.n && tbp_str_find(name, '\0') == name.n;

@@ -22,6 +22,10 @@ enum { TBP_RUNDIR_TIME_NAME = 20 };
  * order of names is the order of times. */
 void tbp_rundir_time_name(char to[TBP_RUNDIR_TIME_NAME], time_t t);
 
+/* The n-th name of what wants the same one: name, name_1 … name_9, name_a10 … name_a99, name_b100 …
+ * A letter stands for each further digit, so that the order of names is that of the numbers. */
+const char *tbp_rundir_numbered(struct tbp_arena *arena, const char *name, unsigned n);
+
 /* A run name is one visible path component: not empty, no '/', no leading '.', at most 255 bytes.
  */
 bool tbp_rundir_is_run_name(struct tbp_str name);

@@ -78,14 +78,18 @@ Test(run_out, a_run_is_named_by_its_start_and_never_changed) {
     expect_file(".tbprof", false); /* nothing of the making stays */
 }
 
-Test(run_out, many_runs_of_one_name_are_numbered_one_after_another) {
-    enum { RUNS = 20 };
-    char name[64], path[128];
-    for (int i = 0; i < RUNS; i++) {
-        snprintf(name, sizeof name, i ? "plugins/profile/again_%d" : "plugins/profile/again", i);
+Test(run_out, many_runs_of_one_name_are_numbered_in_the_order_of_text) {
+    static const char *const names[] = {"again",     "again_1",   "again_2",   "again_3",
+                                        "again_4",   "again_5",   "again_6",   "again_7",
+                                        "again_8",   "again_9",   "again_a10", "again_a11",
+                                        "again_a12", "again_a13", "again_a14", "again_a15"};
+    char path[128], before[128] = "";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/plugins/profile/%s", logdir, names[i]);
         cr_assert_eq(write_run("again"), TBP_OK, "%s", err.message);
-        snprintf(path, sizeof path, "%s/%s", logdir, name);
         cr_expect_str_eq(result.path, path);
+        cr_expect_lt(strcmp(before, path), 0, "%s is not before %s", before, path);
+        memcpy(before, path, sizeof before);
     }
 }
 

@@ -9,8 +9,10 @@
 
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,6 +44,29 @@ Test(rundir, file_names_split_at_the_suffix_that_plugins_know) {
     cr_assert_not(tbp_rundir_split(TBP_STR("xxplane.pb"), &h, &s));
     cr_assert_not(tbp_rundir_split(TBP_STR("h.trace.json"), &h, &s));
     cr_assert_not(tbp_rundir_split(TBP_STR(""), &h, &s));
+}
+
+Test(rundir, numbered_names_sort_as_the_numbers_do) {
+    static const struct {
+        unsigned n;
+        const char *name;
+    } names[] = {{0, "run"},
+                 {1, "run_1"},
+                 {9, "run_9"},
+                 {10, "run_a10"},
+                 {99, "run_a99"},
+                 {100, "run_b100"},
+                 {999, "run_b999"},
+                 {1000, "run_c1000"},
+                 {99999, "run_d99999"},
+                 {100000, "run_e100000"},
+                 {UINT_MAX, "run_i4294967295"}};
+    const char *before = "";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cr_expect_str_eq(tbp_rundir_numbered(&arena, "run", names[i].n), names[i].name);
+        cr_expect_lt(strcmp(before, names[i].name), 0, "%s", names[i].name);
+        before = names[i].name;
+    }
 }
 
 Test(rundir, paths_split_into_log_directory_and_run) {
