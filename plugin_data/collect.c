@@ -67,6 +67,24 @@ static void read_texts(struct tbp_collect *c) {
     }
 }
 
+/* Since when a ring has kept every record: a thread that it has not asked for chunks may reach far
+ * further back, but what others did meanwhile is forgotten. */
+static int64_t kept_since_ps(const struct tbp_recording *s, int64_t first_ps) {
+    struct tbp_rec r;
+    uint32_t hint = 0;
+    for (size_t i = 0; i < s->n_threads; i++) {
+        const struct tbp_rec_thread *t = &s->threads[i];
+        if (t->n_runs == 0 || !t->runs[0].after_gap)
+            continue;
+        struct tbp_rec_walk w = tbp_rec_walk_of(s, &t->runs[0]);
+        if (!tbp_rec_next(&w, &r))
+            continue;
+        int64_t ps = tbp_rec_clock_ps(&s->clock, r.ticks, &hint);
+        first_ps = ps > first_ps ? ps : first_ps;
+    }
+    return first_ps;
+}
+
 static void find_bounds(struct tbp_collect *c) {
     const struct tbp_recording *s = &c->recording;
     const struct tbp_rec_clock *clock = &s->clock;
@@ -86,6 +104,7 @@ static void find_bounds(struct tbp_collect *c) {
         c->emit.end_ps = tbp_rec_clock_realtime_ps(clock, until);
     if (c->emit.end_ps < c->emit.base_ps)
         c->emit.end_ps = c->emit.base_ps;
+    c->kept_since_ps = kept_since_ps(s, c->emit.base_ps);
 }
 
 /* ---- lines ---- */

@@ -49,6 +49,7 @@ struct tbp_collect {
     TBP_VEC(struct tbp_collect_line) lines;
     uint32_t all_kinds;
     uint64_t n_dropped[16]; /* since the snapshot before */
+    int64_t kept_since_ps;  /* by a ring, of all threads */
     /* of the walk beforehand */
     uint64_t n_without_begin, n_untracked, n_notes_lost;
 };

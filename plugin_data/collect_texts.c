@@ -54,7 +54,7 @@ static void say_drops(const struct tbp_collect *c, struct tbp_xspace_out *o) {
         say(o,
             "tbprof: the ring kept the last %.3f s; %" PRIu64 " older records were forgotten: "
             "raise max_host_bytes to keep more",
-            (double)(c->emit.end_ps - c->emit.base_ps) / 1e12, c->n_dropped[TBP_DROP_RING]);
+            (double)(c->emit.end_ps - c->kept_since_ps) / 1e12, c->n_dropped[TBP_DROP_RING]);
     uint64_t n_cut = c->n_dropped[TBP_DROP_CUT_BY_STOP];
     if (!c->next) /* at the border of snapshots nothing is missing */
         say_count(o, c->emit.n_open > n_cut ? c->emit.n_open : n_cut,

@@ -156,6 +156,26 @@ Test(collect, ends_without_begin_are_told) {
                  "100ns +100ns \"a\"\n"); /* from the first record that is left */
 }
 
+Test(collect, a_ring_has_kept_all_since_the_last_thread_that_it_forgot_of) {
+    const uint64_t s = 1000000000;
+    uint32_t a = spool_string(&m, "a"), rss = spool_string(&m, "rss");
+    m.head->n_dropped[TBP_DROP_RING] = 30;
+    spool_value(&m, s, TBP_REC_COUNTER, rss, 0, i64(0, 5)); /* a sampler: its chunk is not full */
+    spool_value(&m, 10 * s, TBP_REC_COUNTER, rss, 0, i64(0, 6));
+    spool_chunk(&m, 2, 78, 3);
+    spool_begin(&m, 4 * s, a);
+    spool_end(&m, 5 * s, 1);
+    spool_chunk(&m, 3, 79, 7);
+    spool_begin(&m, 6 * s, a);
+    spool_end(&m, 9 * s, 1);
+    spool_chunk(&m, 4, 80, 0); /* began late and lost nothing */
+    spool_begin(&m, 8 * s, a);
+    spool_end(&m, 9 * s, 1);
+    expect_lines("warning \"tbprof: the ring kept the last 4.000 s; 30 older records were "
+                 "forgotten: raise max_host_bytes to keep more\"\n"
+                 "0 +0 \"rss\" value=5\n"); /* what is older stays */
+}
+
 Test(collect, lost_chunks_cut_what_was_open) {
     uint32_t a = spool_string(&m, "a");
     spool_begin(&m, 100, a);
