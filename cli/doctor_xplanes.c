@@ -157,6 +157,7 @@ static void read_file(struct tbp_doctor *d, struct tbp_doctor_file *file) {
         take_host(file, d->arena, &host);
         tbp_host_release(&host);
     } else {
+        err.input[0] = '\0'; /* findings name the file themselves */
         tbp_error_text(&err, text, sizeof text);
         set_stranger(file, tbp_arena_printf(d->arena, "cannot be read: %s", text),
                      "copy or record it again");

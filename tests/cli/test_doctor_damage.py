@@ -49,6 +49,14 @@ class Whole(test_doctor.DoctorCase):
             f = self.finds("problem", "damaged")
             self.assertEqual((f["what"], f["to_do"]), ("is a zip archive", "unpack it"))
 
+    def test_the_file_is_named_once(self):
+        xplane = self.copied()
+        with open(xplane, "wb") as f:
+            f.write(b"\xff" * 100)
+        f = self.finds("problem", "damaged")
+        self.assertEqual(f["what"], "cannot be read: no plane could be read from this xplane file at byte 0")
+        self.assertEqual(f["to_do"], "copy or record it again")
+
     def test_caches_that_are_not_whole(self):
         """As xprof 2.24.2 takes them: statistics of 0 bytes are an empty page, cut ones and cut tables an error, texts
         that are none an error of every page; suggestions of 0 bytes are none, and cut ones are made again."""
