@@ -41,6 +41,8 @@ static const struct {
     {257, "ustar", "is a tar archive", "unpack it"},
     {23, "brain.Event:", "is an event file of TensorBoard, no profile",
      "copy the *.xplane.pb of the recording here"},
+    {0, "SQLite format 3", "is an SQLite database, as Nsight Systems and rocprofv3 write",
+     "'tbprof convert' it, if it is a profiler's"},
     {0, "\r\n", "was transferred as text, which changed its line ends",
      "transfer it again, as binary"},
 };

@@ -12,6 +12,7 @@ import tarfile
 import unittest
 import zipfile
 
+import sqlite_fixtures
 from support import SAMPLE
 import test_doctor
 from test_doctor import RUN, SSTABLE_END
@@ -56,6 +57,14 @@ class Whole(test_doctor.DoctorCase):
         f = self.finds("problem", "damaged")
         self.assertEqual(f["what"], "cannot be read: no plane could be read from this xplane file at byte 0")
         self.assertEqual(f["to_do"], "copy or record it again")
+
+    def test_a_database_called_like_an_xplane(self):
+        xplane = self.copied()
+        os.remove(xplane)
+        sqlite_fixtures.nsys(xplane)
+        f = self.finds("problem", "damaged")
+        self.assertIn("is an SQLite database", f["what"])
+        self.assertIn("'tbprof convert' it", f["to_do"])
 
     def test_caches_that_are_not_whole(self):
         """As xprof 2.24.2 takes them: statistics of 0 bytes are an empty page, cut ones and cut tables an error, texts
