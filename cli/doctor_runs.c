@@ -239,8 +239,10 @@ static void run_empty_file(struct tbp_doctor *d, const struct tbp_doctor_check *
                 continue;
             struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, file->path);
             f->what = "has 0 bytes: nothing was saved";
-            f->advice = "record again; if it stays empty, record less (a message over 2 GB is not "
-                        "written), and look for a full disk";
+            f->advice = file->name[0] == '.'
+                            ? "remove it: no plugin needs a hidden file"
+                            : "record again; if it stays empty, record less (a message over 2 GB "
+                              "is not written), and look for a full disk";
         }
     }
 }

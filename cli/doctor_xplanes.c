@@ -43,6 +43,8 @@ static const struct {
      "copy the *.xplane.pb of the recording here"},
     {0, "SQLite format 3", "is an SQLite database, as Nsight Systems and rocprofv3 write",
      "'tbprof convert' it, if it is a profiler's"},
+    {1, "\x05\x16\x07", /* after a zero */
+     "is what macOS keeps of a file on other file systems (AppleDouble), no profile", "remove it"},
     {0, "\r\n", "was transferred as text, which changed its line ends",
      "transfer it again, as binary"},
 };
@@ -148,12 +150,10 @@ static void take_host(struct tbp_doctor_file *file, struct tbp_arena *arena,
     file->recorder_error = tbp_arena_str(arena, message).p;
 }
 
-static void read_file(struct tbp_doctor *d, struct tbp_doctor_file *file) {
+static void read_profile(struct tbp_doctor *d, struct tbp_doctor_file *file) {
     struct tbp_host host;
     struct tbp_error err;
     char text[1024];
-    if (!file->size_bytes || !file->is_readable || is_stranger(file))
-        return;
     const struct tbp_read_how how = {.from = tbp_reader_xplane.name, .wanted = TBP_WANTED_ALL};
     if (tbp_read_host(&host, file->path, file->host, &how, d->pool, &err) == TBP_OK) {
         take_host(file, d->arena, &host);
@@ -165,6 +165,16 @@ static void read_file(struct tbp_doctor *d, struct tbp_doctor_file *file) {
                      "copy or record it again");
     }
     explain_damage(file);
+}
+
+static void read_file(struct tbp_doctor *d, struct tbp_doctor_file *file) {
+    if (!file->size_bytes || !file->is_readable)
+        return;
+    if (!is_stranger(file))
+        read_profile(d, file);
+    if (file->damage && file->name[0] == '.')
+        file->advice_of_damage = "remove it: a hidden file is shown as no host, and one that the "
+                                 "plugin cannot read takes the pages of the others with it";
 }
 
 void tbp_doctor_read_xplanes(struct tbp_doctor *d) {

@@ -499,7 +499,10 @@ class Files(DoctorCase):
     def test_empty_file(self):
         xplane = self.copied()
         open(xplane, "w").close()
-        self.finds("problem", "empty-file")
+        self.assertIn("record again", self.finds("problem", "empty-file")["to_do"])
+        shutil.copy(SAMPLE, xplane)
+        open(os.path.join(os.path.dirname(xplane), "._worker0.xplane.pb"), "w").close()
+        self.assertIn("remove it", self.finds("problem", "empty-file")["to_do"])
         self.healthy("--for", "legacy", folder=self.path("pages"))
         old = self.python("old", tensorboard="2.19.0", tensorboard_plugin_profile="2.19.0")
         open(self.path("pages", RUN, "worker0.kernel_stats.pb"), "w").close()  # a table without rows

@@ -50,6 +50,22 @@ class Whole(test_doctor.DoctorCase):
             f = self.finds("problem", "damaged")
             self.assertEqual((f["what"], f["to_do"]), ("is a zip archive", "unpack it"))
 
+    def test_hidden_files_that_are_no_profile(self):
+        """xprof 2.24.2 lists no page of a run with one, and no host of that name; older ones list the host."""
+        folder = os.path.dirname(self.copied())
+        apple = b"\0\x05\x16\x07\0\x02\0\0Mac OS X        \0\x01\0\0\0\x02" + bytes(100)
+        for name, bytes_, words in (("._worker0.xplane.pb", apple, "AppleDouble"), ("._a.xplane.pb", apple, "macOS"),
+                                    (".b.xplane.pb", b"some notes", "is text"), (".c.xplane.pb", bytes(99), "zeros"),
+                                    (".d.xplane.pb", b"\xff" * 9, "cannot be read: no plane")):
+            hidden = os.path.join(folder, name)
+            with open(hidden, "wb") as f:
+                f.write(bytes_)
+            f = self.finds("problem", "damaged")
+            self.assertEqual(f["where"], hidden)
+            self.assertIn(words, f["what"])
+            self.assertTrue(f["to_do"].startswith("remove it"), f)
+            os.remove(hidden)
+
     def test_the_file_is_named_once(self):
         xplane = self.copied()
         with open(xplane, "wb") as f:
