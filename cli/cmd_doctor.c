@@ -27,7 +27,8 @@ static const struct tbp_opt doctor_options[] = {
      "(a second name of the file, else a symbolic link, else a copy)",
      NULL},
     {"python", 0, TBP_OPT_TEXT, AT(python), "PROGRAM",
-     "the Python that runs TensorBoard; default: that of the 'tensorboard' on PATH, else python3",
+     "the Python that runs TensorBoard; default: that of the 'tensorboard' beside tbprof or on "
+     "PATH, else python3",
      NULL},
     {"offline", 0, TBP_OPT_FLAG, AT(offline), NULL,
      "do not try to connect to the host of the page's chart library", NULL},

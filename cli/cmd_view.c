@@ -34,7 +34,9 @@ static const struct tbp_opt view_options[] = {
      NULL},
     TBP_FROM_OPTION(AT(from)),
     {"python", 0, TBP_OPT_TEXT, AT(python), "PROGRAM",
-     "the Python that runs TensorBoard; default: the 'tensorboard' on PATH, else python3", NULL},
+     "the Python that runs TensorBoard; default: the 'tensorboard' beside tbprof or on PATH, else "
+     "python3",
+     NULL},
     {"port", 0, TBP_OPT_NUMBER, AT(port), "0..65535", "port of 127.0.0.1; default: a free one",
      NULL},
     {"keep", 0, TBP_OPT_FLAG, AT(keep), NULL, "keep the temporary log directory", NULL},

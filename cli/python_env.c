@@ -125,25 +125,42 @@ static const char *python_of_first_line(struct tbp_arena *arena, const char *scr
     return tbp_arena_str(arena, s).p;
 }
 
-/* Where the first line does not tell (long paths): the python3 beside the script. */
-static const char *python_beside(struct tbp_arena *arena, const char *script) {
+/* A program in the folder of another, or NULL. */
+static const char *beside(struct tbp_arena *arena, const char *program, const char *name) {
     char real[PATH_MAX];
-    if (!realpath(script, real))
+    if (!realpath(program, real))
         return NULL;
     const char *slash = strrchr(real, '/');
-    const char *path = tbp_arena_printf(arena, "%.*s/python3", (int)(slash - real), real);
+    const char *path = tbp_arena_printf(arena, "%.*s/%s", (int)(slash - real), real, name);
     return access(path, X_OK) == 0 ? path : NULL;
+}
+
+static const char this_program[] = "/proc/self/exe";
+
+/* Whoever types `tbprof` and gets this one gets the `tensorboard` of PATH by its name, too. */
+static bool is_found_by_name(struct tbp_arena *arena) {
+    char self[PATH_MAX], found[PATH_MAX];
+    const char *path = on_path(arena, "tbprof");
+    return path && realpath(this_program, self) && realpath(path, found) &&
+           strcmp(self, found) == 0;
+}
+
+/* This program may be that of an environment which is not active. */
+static const char *find_tensorboard(struct tbp_arena *arena) {
+    const char *near = beside(arena, this_program, "tensorboard");
+    const char *named = on_path(arena, "tensorboard");
+    return named && (!near || is_found_by_name(arena)) ? named : near;
 }
 
 static void choose_python(struct tbp_python *p, struct tbp_arena *arena, const char *given) {
     p->python = given;
     if (given)
         return;
-    p->script = on_path(arena, "tensorboard");
+    p->script = find_tensorboard(arena);
     if (p->script)
         p->python = python_of_first_line(arena, p->script);
-    if (p->script && !p->python)
-        p->python = python_beside(arena, p->script);
+    if (p->script && !p->python) /* long paths do not fit into a first line */
+        p->python = beside(arena, p->script, "python3");
     if (!p->python)
         p->python = "python3";
 }

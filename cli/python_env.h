@@ -24,7 +24,7 @@ struct tbp_plugin {
 
 struct tbp_python {
     const char *python;  /* program that was asked */
-    const char *script;  /* `tensorboard` of PATH; NULL: none, or a Python was given */
+    const char *script;  /* the `tensorboard` found; NULL: none, or a Python was given */
     const char *failure; /* why it gave no answer; NULL: it did */
     const char *version;
     const char *tensorboard; /* versions; NULL: not installed */
@@ -40,7 +40,8 @@ struct tbp_python {
     uint32_t release; /* of profile */
 };
 
-/* given: --python PATH. NULL: the Python of the `tensorboard` on PATH, else python3. */
+/* given: --python PATH. NULL: the Python of `tensorboard`, else python3. It is the one beside this
+ * program, unless PATH has both this program and one; else that of PATH. */
 void tbp_python_ask(struct tbp_python *p, struct tbp_arena *arena, const char *given);
 
 /* What becomes of tbprof's package when TensorBoard starts from here (it heeds TBPROF_BACKEND). */

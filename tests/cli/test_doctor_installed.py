@@ -128,6 +128,26 @@ class Installed(test_doctor.DoctorCase):
         self.assertEqual(answer["python"]["program"], python)
         self.assertEqual(answer["python"]["plugin_version"], "2.24.2")
 
+    def test_the_tensorboard_beside_tbprof_is_asked(self):
+        """As in an environment that is not active; in an active one, or below another, PATH tells."""
+        python, other = self.python("v"), self.python("other", tensorboard="2.19.0", xprof="2.20.0")
+        folder, elsewhere, rest = os.path.dirname(python), os.path.dirname(other), os.environ["PATH"]
+        tbprof = shutil.copy(TBPROF, folder)
+
+        def asked(program, path, *args):
+            r = subprocess.run([program, "doctor", "--json", "--offline", *args, self.log], capture_output=True,
+                               text=True, check=True, env={**os.environ, "PATH": path})
+            return json.loads(r.stdout)["python"]["program"]
+
+        self.assertEqual(asked(tbprof, rest), python)
+        self.assertEqual(asked(tbprof, elsewhere + ":" + rest), python)
+        self.assertEqual(asked(tbprof, elsewhere + ":" + rest, "--python", other), other)
+        self.assertEqual(asked("tbprof", folder + ":" + elsewhere + ":" + rest), python)
+        self.assertEqual(asked("tbprof", elsewhere + ":" + folder + ":" + rest), other)
+        os.mkdir(self.path("links"))
+        os.symlink(tbprof, self.path("links", "tbprof"))
+        self.assertEqual(asked("tbprof", self.path("links") + ":" + rest), python)
+
     def test_files_only_asks_nobody(self):
         answer = json.loads(self.expect(0, "doctor", "--json", "--files-only", self.log, env={"PATH": ""}).stdout)
         self.assertNotIn("python", answer)
