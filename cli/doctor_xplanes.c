@@ -173,8 +173,9 @@ static void read_file(struct tbp_doctor *d, struct tbp_doctor_file *file) {
     if (!is_stranger(file))
         read_profile(d, file);
     if (file->damage && file->name[0] == '.')
-        file->advice_of_damage = "remove it: a hidden file is shown as no host, and one that the "
-                                 "plugin cannot read takes the pages of the others with it";
+        file->advice_of_damage =
+            "remove it, and .cached_tools.json beside it: of a hidden file the plugin shows no "
+            "host, and if it cannot read one, it lists and keeps that the run has no pages";
 }
 
 void tbp_doctor_read_xplanes(struct tbp_doctor *d) {

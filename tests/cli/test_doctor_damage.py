@@ -51,7 +51,7 @@ class Whole(test_doctor.DoctorCase):
             self.assertEqual((f["what"], f["to_do"]), ("is a zip archive", "unpack it"))
 
     def test_hidden_files_that_are_no_profile(self):
-        """xprof 2.24.2 lists no page of a run with one, and no host of that name; older ones list the host."""
+        """xprof 2.24.2 lists no page of a run with one, also after it is gone until its list is, and no host."""
         folder = os.path.dirname(self.copied())
         apple = b"\0\x05\x16\x07\0\x02\0\0Mac OS X        \0\x01\0\0\0\x02" + bytes(100)
         for name, bytes_, words in (("._worker0.xplane.pb", apple, "AppleDouble"), ("._a.xplane.pb", apple, "macOS"),
@@ -63,7 +63,7 @@ class Whole(test_doctor.DoctorCase):
             f = self.finds("problem", "damaged")
             self.assertEqual(f["where"], hidden)
             self.assertIn(words, f["what"])
-            self.assertTrue(f["to_do"].startswith("remove it"), f)
+            self.assertTrue(f["to_do"].startswith("remove it, and .cached_tools.json beside it"), f)
             os.remove(hidden)
 
     def test_the_file_is_named_once(self):
