@@ -10,6 +10,7 @@
 /* Files *.xplane.pb only from here on; pages as written up to here; see plugin_data/README.md */
 static const uint32_t first_with_xplane = TBP_RELEASE(2, 4, 0);
 static const uint32_t first_xplane_alone = TBP_RELEASE(2, 11, 2);
+static const uint32_t first_without_hidden = TBP_RELEASE(2, 18, 0);
 static const uint32_t first_without_pages = TBP_RELEASE(2, 19, 1);
 static const uint32_t first_with_workers = TBP_RELEASE(2, 20, 7);
 static const uint32_t first_with_riegeli = TBP_RELEASE(2, 23, 0);
@@ -115,6 +116,9 @@ static const char *fault_of_host(const struct tbp_doctor *d, const struct tbp_do
     const char *fault = fault_of_name(d, file->name);
     if (!fault && memchr(file->host.p, '\n', file->host.n))
         return "has a line break, with which the plugin finds no host in it";
+    if (!fault && file->name[0] == '.' && file->size_bytes && !file->damage &&
+        tbp_doctor_plugin_within(d, first_without_hidden, UINT32_MAX))
+        return "is hidden: the plugin takes no host from its name";
     if (!fault && run->count[TBP_FILE_XPLANE] > 1 &&
         tbp_str_eq(file->host, TBP_STR(TBP_RUNDIR_ALL_HOSTS)))
         return "has the name that stands for all hosts together, so that one of the two is hidden";

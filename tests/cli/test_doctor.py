@@ -474,6 +474,17 @@ class Files(DoctorCase):
         self.clean()
         self.assertIn("control characters", self.finds("problem", "names", python=ours)["what"])
 
+    def test_hidden_xplane(self):
+        """xprof 2.24.2 lists pages of such a run and no host; plugins up to 2.15.2 look for names by TensorFlow's glob."""
+        xplane = self.copied()
+        hidden = os.path.join(os.path.dirname(xplane), ".worker0.xplane.pb")
+        os.rename(xplane, hidden)
+        f = self.finds("problem", "names")
+        self.assertEqual((f["where"], f["to_do"]), (hidden, "rename it"))
+        self.assertIn("is hidden", f["what"])
+        self.clean(python=self.python("old", tensorboard="2.15.0", tensorboard_plugin_profile="2.15.2",
+                                      tensorflow="2.15.0"))
+
     def test_names_newer_than_the_plugin(self):
         xplane = self.copied()
         older = self.python("older", tensorboard="2.4.1", tensorboard_plugin_profile="2.3.0", tensorflow="2.4.4")
