@@ -42,15 +42,16 @@ static int set_options(tbprof_options *options, PyObject *dict) {
     return 0;
 }
 
-/* start(logdir, options) -> level of the Python tracer that was asked for, by whatever means */
+/* start(logdir, options, session) -> level of the Python tracer that was asked for, by whatever
+ * means. session.is_open is set here, where no signal's exception can come between. */
 static PyObject *start(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     (void)self;
     Py_ssize_t size;
     tbprof_options options;
     tbprof_status status;
     PyObject *path = NULL;
-    if (n != 2 || !PyDict_Check(args[1])) {
-        PyErr_SetString(PyExc_TypeError, "a folder and a dict of options are needed");
+    if (n != 3 || !PyDict_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "a folder, a dict of options and a session are needed");
         return NULL;
     }
     if (!PyUnicode_FSConverter(args[0], &path))
@@ -63,10 +64,16 @@ static PyObject *start(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     }
     Py_BEGIN_ALLOW_THREADS status = tbprof_start(logdir, &options);
     Py_END_ALLOW_THREADS Py_DECREF(path);
-    return status == TBPROF_OK ? PyLong_FromLong(options.python_tracer_level)
-                               : tbp_py_refuse(status);
+    if (status != TBPROF_OK)
+        return tbp_py_refuse(status);
+    if (PyObject_SetAttrString(args[2], "is_open", Py_True)) {
+        tbprof_stop(0);
+        return NULL;
+    }
+    return PyLong_FromLong(options.python_tracer_level);
 }
 
+/* stop(save, session): is_open is cleared in the same way. */
 static PyObject *stop(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     (void)self;
     tbprof_status status;
@@ -74,7 +81,10 @@ static PyObject *stop(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     if (save < 0)
         return NULL;
     Py_BEGIN_ALLOW_THREADS status = tbprof_stop(save);
-    Py_END_ALLOW_THREADS return status == TBPROF_OK ? tbp_py_none() : tbp_py_refuse(status);
+    Py_END_ALLOW_THREADS PyObject *session = n > 1 ? args[1] : NULL;
+    if (session && PyObject_SetAttrString(session, "is_open", Py_False))
+        return NULL;
+    return status == TBPROF_OK ? tbp_py_none() : tbp_py_refuse(status);
 }
 
 static PyObject *pause_recording(PyObject *self, PyObject *unused) {
@@ -152,8 +162,8 @@ static PyObject *metadata(PyObject *self, PyObject *const *args, Py_ssize_t n) {
 }
 
 PyMethodDef tbp_py_session_methods[] = {
-    TBP_PY_FAST("start", start, "start(logdir, options) -> level of the Python tracer"),
-    TBP_PY_FAST("stop", stop, "stop(save=True)"),
+    TBP_PY_FAST("start", start, "start(logdir, options, session) -> level of the Python tracer"),
+    TBP_PY_FAST("stop", stop, "stop(save=True, session)"),
     {"pause", pause_recording, METH_NOARGS, NULL},
     {"resume", resume_recording, METH_NOARGS, NULL},
     TBP_PY_FAST("snapshot", snapshot, "snapshot(run=None)"),

@@ -6,6 +6,7 @@ that does not load), sessions with options by name, and hooks for what has to ha
 A process has one session; who starts a second one gets tbprof.errors.AlreadyExistsError.
 """
 import atexit
+import contextlib
 import os
 import threading
 import warnings
@@ -97,18 +98,56 @@ def _tracer(what, *arguments):
         tell(f"tbprof: {e!r} in the function tracer; Python functions may be missing in this profile")
 
 
+class Session:
+    """The process's session, as the style that starts it has it. is_open: the one that runs is this style's. A signal's
+    exception (Ctrl-C) may come between any two lines, and what a style notes after a start would be missing: a start
+    is whole or undone here, a stop ends the session whatever comes, and is_open is right in between."""
+
+    def __init__(self):
+        self.is_open = False
+
+    def start(self, logdir, options=None, *, exclude=(), **more):
+        """As start() of this module."""
+        beginnings, folder = _beginnings(exclude), os.fspath(logdir)
+        texts = option_texts({**(options or {}), **more})
+        self.is_open = False
+        try:
+            level = native.start(folder, texts, self)
+            _left_open[:] = [folder]
+            if level and _left_open:  # else another thread has stopped it
+                _tracer("start", level, beginnings)
+            _call_hooks(0)
+        except BaseException:
+            self.drop()
+            raise
+
+    def stop(self, save=True):
+        """Ends whatever session runs; raises UnavailableError if there is none."""
+        try:
+            if is_active(1):
+                _call_hooks(1)
+            _tracer("stop")
+        finally:
+            try:
+                native.stop(save, self)
+            finally:
+                _left_open.clear()
+                _tracer("stop")  # another thread has started this session, and its tracer meanwhile
+
+    def drop(self):
+        """Ends it, if it is open, and saves nothing."""
+        if self.is_open:
+            with contextlib.suppress(errors.Error):
+                self.stop(save=False)
+
+
 def start(logdir, options=None, *, exclude=(), **more):
     """Starts the session. logdir "": nothing is saved at its end.
 
     options, or keywords: those of tbprof_options in capture/tbprof.h by name ("max_host_bytes", "64MiB").
     exclude: beginnings of file names whose functions the Python tracer leaves out.
     """
-    beginnings = _beginnings(exclude)
-    level = native.start(os.fspath(logdir), option_texts({**(options or {}), **more}))
-    _left_open[:] = [os.fspath(logdir)]
-    if level and _left_open:  # else another thread has stopped it
-        _tracer("start", level, beginnings)
-    _call_hooks(0)
+    Session().start(logdir, options, exclude=exclude, **more)
 
 
 def trace_in_capture(level):
@@ -121,14 +160,17 @@ def trace_in_capture(level):
 
 def stop(save=True):
     """Ends the session and writes its run; raises UnavailableError if there is none."""
-    if is_active(1):
-        _call_hooks(1)
-    _tracer("stop")
+    Session().stop(save)
+
+
+def warm_up(options=None):
+    """Loads what a session needs, so that the first one is as good as the others."""
+    session = Session()
     try:
-        native.stop(save)
+        session.start("", options)
+        session.stop(save=False)
     finally:
-        _left_open.clear()
-        _tracer("stop")  # another thread has started this session, and its tracer meanwhile
+        session.drop()
 
 
 _left_open = []  # the log directory of a session that was started here

@@ -263,7 +263,7 @@ class record_function(Scope):  # pylint: disable=invalid-name
 
 # ---- sessions ----
 
-def start(logdir, options):
+def start(logdir, options, session):
     library = _need()
     block = ctypes.create_string_buffer(4096)  # larger than the options of any release
     library.tbprof_options_init(block)
@@ -271,13 +271,17 @@ def start(logdir, options):
     for key, value in kept:
         _check(library.tbprof_options_set(block, key, value))
     _check(library.tbprof_start(os.fsencode(logdir), block))
+    session.is_open = True
     return 0
 
 
-def stop(save=True):
+def stop(save=True, session=None):
     if _library is None:
         raise errors.UnavailableError("no session is running")
-    _check(_library.tbprof_stop(int(bool(save))))
+    status = _library.tbprof_stop(int(bool(save)))
+    if session is not None:
+        session.is_open = False
+    _check(status)
 
 
 def pause():

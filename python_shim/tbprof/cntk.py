@@ -35,7 +35,7 @@ class _State:
     """What stop_profiler has to write, and where."""
 
     def __init__(self):
-        self.lock, self.folder = _core.new_lock(), None
+        self.lock, self.session, self.folder = _core.new_lock(), _core.Session(), ""
 
 
 _state = _State()
@@ -45,7 +45,7 @@ def start_profiler(dir="profiler", sync_gpu=True, reserve_mem=DEFAULT_BUFFER_SIZ
     """Prepares for profiling into a directory; enable_profiler() begins. reserve_mem: bytes of events, at most: when
     they are full, later events are dropped, and that is told. RuntimeError if it is prepared already."""
     with _state.lock:
-        if _state.folder is not None:
+        if _state.session.is_open:
             raise RuntimeError("Error: ProfilerInit: Profiler already initialized.\n")
         folder = os.fspath(dir)
         try:
@@ -54,14 +54,14 @@ def start_profiler(dir="profiler", sync_gpu=True, reserve_mem=DEFAULT_BUFFER_SIZ
             pass
         except OSError as e:
             raise RuntimeError(f"Error: ProfilerInit: Cannot create directory <{folder}>.\n") from e
-        _core.start(folder, start_paused=True, sync_gpu=bool(sync_gpu), max_host_bytes=int(reserve_mem),
-                    full_policy="stop")
         _state.folder = folder
+        _state.session.start(folder, start_paused=True, sync_gpu=bool(sync_gpu), max_host_bytes=int(reserve_mem),
+                             full_policy="stop")
 
 
 def _switch(change):
     with _state.lock:
-        if _state.folder is not None:
+        if _state.session.is_open:
             with contextlib.suppress(errors.UnavailableError):  # somebody else has stopped the session
                 change()
 
@@ -79,16 +79,15 @@ def disable_profiler():
 def stop_profiler():
     """Writes the report, the events and the run; nothing happens before start_profiler()."""
     with _state.lock:
-        folder, _state.folder = _state.folder, None
-        if folder is None:
+        if not _state.session.is_open:
             return
         try:
-            _core.stop()
+            _state.session.stop()
         except errors.UnavailableError:
             return  # somebody else has stopped it
         if _core.stats()["dropped_cap"]:
             _core.tell("Warning: Performance Profiler: Buffer is full, no more events will be recorded.")
-        _write(folder, _tables.read(_core.last_run()))
+        _write(_state.folder, _tables.read(_core.last_run()))
 
 
 def _write(folder, run):

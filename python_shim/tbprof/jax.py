@@ -52,10 +52,7 @@ class _State:
     """What stop_trace has to do."""
 
     def __init__(self):
-        self.is_running = self.wants_perfetto = False
-
-    def reset(self):
-        self.__init__()
+        self.session, self.wants_perfetto = _core.Session(), False
 
 
 _state = _State()
@@ -74,7 +71,7 @@ def start_trace(log_dir, create_perfetto_link=False, create_perfetto_trace=False
     """Starts a trace; RuntimeError while one runs. create_perfetto_trace: also writes perfetto_trace.json.gz.
     profiler_options: a ProfileOptions, or a dict of options of tbprof.start."""
     with _lock:
-        if _state.is_running:
+        if _state.session.is_open:
             raise RuntimeError("Profile has already been started. Only one profile may be run at a time.")
         if profiler_options is None:
             profiler_options = ProfileOptions()
@@ -82,13 +79,15 @@ def start_trace(log_dir, create_perfetto_link=False, create_perfetto_trace=False
         if create_perfetto_trace or create_perfetto_link:
             options["convert"] = True
         try:
-            _core.start(log_dir, options)
+            _state.session.start(log_dir, options)
+            _state.wants_perfetto = create_perfetto_trace or create_perfetto_link
+            _versions()
         except errors.AlreadyExistsError as e:
             raise RuntimeError("Profile has already been started. Only one profile may be run at a time. "
                                f"({e})") from None
-        _state.is_running = True
-        _state.wants_perfetto = create_perfetto_trace or create_perfetto_link
-        _versions()
+        except BaseException:
+            _state.session.drop()
+            raise
     if create_perfetto_link:
         _core.tell("tbprof.jax: no server for the Perfetto link is started; perfetto_trace.json.gz is written into the "
                    "run's folder: open it at ui.perfetto.dev")
@@ -112,11 +111,10 @@ def _write_perfetto_trace():
 def stop_trace():
     """Ends the trace and saves it; RuntimeError if none was started."""
     with _lock:
-        if not _state.is_running:
+        if not _state.session.is_open:
             raise RuntimeError("No profile started")
         wants_perfetto = _state.wants_perfetto
-        _state.reset()  # also if saving fails: the next trace can start
-        _core.stop()
+        _state.session.stop()  # also if saving fails, it has ended: the next trace can start
         if wants_perfetto:
             _write_perfetto_trace()
 

@@ -87,7 +87,7 @@ class ProfilerCallback:
         self._told = set()
         self._batch = 0            # of this fit, from 1
         self._sessions = 0         # of this fit
-        self._is_recording = self._is_broken = False
+        self._session, self._is_broken = _core.Session(), False
         self._scopes = {}          # open ones by kind: "epoch", "validation", "predict", "batch"
         self._input = self._driver = None
         if self._first == 0 < self._last:
@@ -222,6 +222,10 @@ class ProfilerCallback:
 
     # ---- the session ----
 
+    @property
+    def _is_recording(self):
+        return self._session.is_open
+
     def _start(self):
         data.time_torch_loaders()
         if self._native:
@@ -229,13 +233,12 @@ class ProfilerCallback:
             self._driver = _native_profilers.start(_keras_input.backend_of(self.model), self._tell)
         try:
             own = {"gpu": "off"} if self._driver else {}  # the framework's profiler has the GPU: there is one user of it
-            _core.start(self._logdir, {**own, **(self._options or {})})
+            self._session.start(self._logdir, {**own, **(self._options or {})})
         except BaseException:
             driver, self._driver = self._driver, None
             if driver:
                 driver.stop("")
             raise
-        self._is_recording = True
         self._sessions += 1
         if hasattr(self, "_epoch"):
             self._open("epoch", f"epoch {self._epoch}")
@@ -243,11 +246,10 @@ class ProfilerCallback:
     def _stop(self):
         for kind in ("step", "batch", "predict", "validation", "epoch"):
             self._close(kind)
-        self._is_recording = False
         self._stop_tracking()
         driver, self._driver = self._driver, None
         try:
-            _core.stop()
+            self._session.stop()
         finally:
             if driver:
                 driver.stop(_core.last_run())

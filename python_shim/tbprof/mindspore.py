@@ -60,7 +60,7 @@ class Profiler:
                        + ("" if name in _UNUSED else " MindSpore does not know it, either."))
         self._limit_bytes = self._checked_limit(timeline_limit) * 1024 * 1024
         self._filter = _mindspore_files.Filter(subgraph, optypes_to_deal, optypes_not_deal)
-        self._has_started = self._has_finished = False
+        self._session, self._has_finished = _core.Session(), False
         self._run, self._report, self._times = "", None, {}
         self._rank = os.environ.get("RANK_ID", "")
         self._rank = self._rank if self._rank.isdigit() else "0"
@@ -103,23 +103,22 @@ class Profiler:
 
     def start(self):
         """Begins to profile, with start_profile=False; RuntimeError if it has begun, or has been stopped."""
-        if self._has_started:
+        if self._session.is_open:
             raise RuntimeError("The profiler has already started. Use profiler.start() only when start_profile value "
                                "is set to False.")
         if self._has_finished:
             raise RuntimeError("MindSpore Profiling has finished, repeated start and stop actions are not supported.")
-        _core.start(self._logdir)
-        self._has_started = True
         self._times["profiling_start_time"] = _now()
+        self._session.start(self._logdir)
 
     def stop(self):
         """Ends profiling; analyse() does, too. RuntimeError if it has not begun."""
-        if not self._has_started:
+        if not self._session.is_open:
             raise RuntimeError("The profiler has not started, so can not stop. Please call the start() method before "
                                "calling the stop() method.")
-        self._has_started, self._has_finished = False, True
+        self._has_finished = True
         try:
-            _core.stop()
+            self._session.stop()
             self._run = _core.last_run()
         except errors.UnavailableError:
             pass  # somebody else has stopped it: there is nothing to analyse
@@ -128,7 +127,7 @@ class Profiler:
     def analyse(self):
         """Ends profiling and writes the tables, also of nothing."""
         Profiler._has_initialized = False
-        if self._has_started:
+        if self._session.is_open:
             self.stop()
         self._times["analyse_start_time"] = _now()
         self._report = _mindspore_files.Report(_tables.read(self._run), self._filter)

@@ -85,7 +85,8 @@ class _Profiler:
         self.lock = threading.RLock()
         self.settings = dict(_DEFAULTS)
         self.stats = None                # an Aggregate with aggregate_stats
-        self.is_running = self.was_run = self.has_output = self.paused = self.owns_session = False
+        self.is_running = self.was_run = self.has_output = self.paused = False
+        self.session = _core.Session()
         self.file, self.pending, self.runs_read, self.last_write = None, [], set(), time.monotonic()
 
     # ---- settings and states ----
@@ -112,26 +113,25 @@ class _Profiler:
     def pause(self, paused):
         with self.lock:
             self.paused = paused
-            if self.owns_session:
+            if self.session.is_open:
                 with contextlib.suppress(errors.Error):
                     (_core.pause if paused else _core.resume)()
 
     def _start_session(self):
-        if self.owns_session:
+        if self.session.is_open:
             with contextlib.suppress(errors.UnavailableError):  # else somebody has stopped it
                 _core.resume()
                 return
         try:
-            _core.start(self._logdir(), rss_period_ms=None if self.settings["profile_memory"] else 0)
+            self.session.start(self._logdir(), rss_period_ms=None if self.settings["profile_memory"] else 0)
         except errors.Error as e:
             raise _error(f"the profiler does not start: {e}") from e
-        self.owns_session = True
 
     def adopt_session(self):
         """That which MXNET_PROFILER_AUTOSTART=1 has started."""
         self.is_running = self.was_run = self.has_output = True
         if _core.is_active(0):
-            self.owns_session = True
+            self.session.is_open = True
         else:
             self._start_session()
 
@@ -208,12 +208,11 @@ class _Profiler:
             self.has_output = not is_last
 
     def _write_run(self, is_last):
-        if not self.owns_session:
+        if not self.session.is_open:
             return
         try:
             if is_last:
-                self.owns_session = False
-                _core.stop()
+                self.session.stop()
             else:
                 _core.snapshot()
         except errors.UnavailableError:

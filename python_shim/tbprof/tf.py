@@ -49,13 +49,17 @@ def _error(ours, text):
     return (_kind_of_error(ours, theirs) if theirs else ours)(text)
 
 
-def start(logdir, options=None):
-    """Starts profiling; AlreadyExistsError if a session runs. logdir "" warms up: nothing will be saved."""
+def _begin(call, *arguments):
     with _lock:
         try:
-            _core.start(logdir, options._asdict() if hasattr(options, "_asdict") else options)
+            call(*arguments)
         except errors.AlreadyExistsError as e:
             raise _error(errors.AlreadyExistsError, f"Another profiler is running. ({e})") from None
+
+
+def start(logdir, options=None):
+    """Starts profiling; AlreadyExistsError if a session runs. logdir "" warms up: nothing will be saved."""
+    _begin(_core.start, logdir, options._asdict() if hasattr(options, "_asdict") else options)
 
 
 def stop(save=True):
@@ -71,8 +75,7 @@ def stop(save=True):
 
 def warmup():
     """Loads what a session needs, so that the first one is as good as the others."""
-    start("")
-    stop(save=False)
+    _begin(_core.warm_up)
 
 
 class Profile:

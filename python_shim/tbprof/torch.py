@@ -169,7 +169,8 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
         if with_stack:
             self._options.setdefault("python_tracer_level", 1)
         self._metadata, self._folder, self._is_stepping, self._events = {}, None, False, None
-        self._is_recording = self._was_recorded = self._has_failed = False
+        self._was_recorded = self._has_failed = False
+        self._session = _core.Session()
         self.custom_trace_id_callback = custom_trace_id_callback
         self._told = set()
         wanted = {"record_shapes": record_shapes, "profile_memory": profile_memory, "with_stack": with_stack,
@@ -256,11 +257,9 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
         try:
             self.start_trace()
         except Exception as e:  # pylint: disable=broad-except
-            self._has_failed = True
             self._tell(e)
-            if self._is_recording:  # torch's profiler did not start
-                self._is_recording = False
-                _core.stop(save=False)
+        finally:
+            self._has_failed = not self._session.is_open
 
     def _end_trace(self, save=True):
         has_failed, self._has_failed = self._has_failed, False
@@ -281,7 +280,7 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
             _core.tell(f"tbprof.torch.profile: {text}; training goes on without this trace", stacklevel=6)
 
     def _begin_step(self):
-        if self.record_steps and self._is_recording:
+        if self.record_steps and self._session.is_open:
             _core.step_begin(f"ProfilerStep#{self.step_num}", self.step_num)
             _core.begin("step body")  # the Profile tab shows no step with nothing inside
             self._is_stepping = True
@@ -301,8 +300,7 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
         """Warms up: what a trace needs is loaded before the first step that counts."""
         data.time_torch_loaders()
         with contextlib.suppress(errors.Error):  # start_trace will say it
-            _core.start("", {"gpu": "off"})
-            _core.stop(save=False)
+            _core.warm_up({"gpu": "off"})
         if self._ops:
             self._ops.prepare()
 
@@ -315,28 +313,31 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
         options = dict(self._options, override_hostname=getattr(handler, "worker_name", None))
         if self._ops and self._ops.has_gpu():
             options.setdefault("gpu", "off")
-        _core.start(logdir, options)
-        self._is_recording = True
-        if self._ops:
-            self._ops.start()
-        if self._annotations:
-            self._annotations.start()
-        for key, value in self._metadata.items():
-            _core.metadata_set(key, value)
+        try:
+            self._session.start(logdir, options)
+            if self._ops:
+                self._ops.start()
+            if self._annotations:
+                self._annotations.start()
+            for key, value in self._metadata.items():
+                _core.metadata_set(key, value)
+        except BaseException:  # also torch's profiler did not start
+            self._session.drop()
+            raise
 
     def stop_trace(self, save=True):
-        if not self._is_recording:
+        if not self._session.is_open:
             if self._was_recorded:
                 return  # stopped by hand inside `with`
             raise AssertionError("Profiler must be initialized before stopping trace")
-        self._is_recording, self._was_recorded = False, True
+        self._was_recorded = True
         try:
             if self._annotations:
                 self._annotations.stop()
             if self._ops:
                 self._ops.stop()
         finally:
-            _core.stop(save)
+            self._session.stop(save)
             self.run = _core.last_run() if save else ""
 
     def _discard(self):
@@ -360,7 +361,7 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
         """A text that is JSON into the profile."""
         if self._ops:
             self._ops.metadata(key, value)
-        if self._is_recording:
+        if self._session.is_open:
             _core.metadata_set(str(key), str(value))
 
     def preset_metadata_json(self, key, value):
@@ -370,7 +371,7 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
     # ---- results: torch's own where its profiler ran, else those of the run ----
 
     def _listed(self, what):
-        if self._is_recording:
+        if self._session.is_open:
             raise RuntimeError("Profiler didn't finish running")
         if not self.run:
             raise AssertionError(f"Profiler must be initialized before {what}")

@@ -7,6 +7,7 @@ import sys
 import time
 import unittest
 import warnings
+from unittest import mock
 
 import recorded
 import tbprof
@@ -238,19 +239,33 @@ class Trouble(recorded.Case):
     def test_a_stop_that_fails_is_one_warning(self):
         model = Model()
         callback = tbprof.keras.ProfilerCallback(self.logdir, (2, 3))
-        original = _core.stop
-        self.addCleanup(setattr, _core, "stop", original)
+        original = _core.native.stop
+        self.addCleanup(setattr, _core.native, "stop", original)
 
-        def stop(*_):
-            original(save=False)
+        def stop(_, session):
+            original(False, session)
             raise OSError("no space left")
-        _core.stop = stop
+        _core.native.stop = stop
         model.fit(callback)
         self.assertEqual((model.seen, len(self.told())), (6, 1))
         self.assertIn("no space left", self.told()[0])
-        _core.stop = original
+        _core.native.stop = original
         model.fit(callback)  # the next fit is profiled
         self.run_of(os.path.join(self.logdir, "train"))
+
+    def test_a_start_that_a_signal_ends_is_no_obstacle_for_the_next_fit(self):
+        callback = tbprof.keras.ProfilerCallback(self.logdir, (2, 3))
+        original = _core.native.start
+
+        def start(*arguments):
+            original(*arguments)
+            raise KeyboardInterrupt  # as if Ctrl-C came now
+        with mock.patch.object(_core.native, "start", start), self.assertRaises(KeyboardInterrupt):
+            Model().fit(callback)
+        self.assertFalse(tbprof.is_active())
+        Model().fit(callback)
+        self.run_of(os.path.join(self.logdir, "train"))
+        self.assertEqual(self.told(), [])
 
     def test_warnings_that_are_errors_do_not_break_it(self):
         model = Model()

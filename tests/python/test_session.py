@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Sessions: starts and stops, the styles of TensorFlow and JAX, forks, timed data, the stand-in for the extension."""
+import contextlib
 import copy
+import itertools
 import os
 import subprocess
 import sys
@@ -11,10 +13,15 @@ import types
 import unittest
 from unittest import mock
 
+import interrupt
 import recorded
 import tbprof
+import tbprof.cntk
 import tbprof.jax
+import tbprof.mindspore
+import tbprof.mxnet
 import tbprof.tf
+import tbprof.torch
 from tbprof import errors
 
 
@@ -46,6 +53,72 @@ class Sessions(recorded.Case):
     def test_stop_without_start(self):
         with self.assertRaises(errors.UnavailableError):
             tbprof.stop()
+
+    def styles(self):
+        """Start and stop of each style; a session of each can follow one of any."""
+        tbprof.mxnet.set_config(filename=os.path.join(self.logdir, "profile.json"))
+
+        def stop_mxnet():
+            tbprof.mxnet.set_state("run")  # goes on with what an interrupted one has begun
+            tbprof.mxnet.dump()
+        torch = tbprof.torch.profile(on_trace_ready=tbprof.torch.tensorboard_trace_handler(self.logdir), native=False)
+        mindspore = tbprof.mindspore.Profiler(output_path=self.logdir, start_profile=False)
+        self.addCleanup(setattr, tbprof.mindspore.Profiler, "_has_initialized", False)
+        return {
+            "plain": (lambda: tbprof.start(self.logdir), tbprof.stop),
+            "tf": (lambda: tbprof.tf.start(self.logdir), tbprof.tf.stop),
+            "jax": (lambda: tbprof.jax.start_trace(self.logdir, profiler_options={}), tbprof.jax.stop_trace),
+            "torch": (torch.start, torch.stop),
+            "cntk": (lambda: tbprof.cntk.start_profiler(self.logdir), tbprof.cntk.stop_profiler),
+            "mxnet": (lambda: tbprof.mxnet.set_state("run"), stop_mxnet),
+            "mindspore": (mindspore.start, mindspore.stop)}
+
+    def expect_none_is_left(self, place):
+        try:
+            tbprof.start("")
+        except errors.AlreadyExistsError as e:
+            self.fail(f"{place}: {e}")
+        tbprof.stop(save=False)
+
+    def test_a_start_that_a_signal_ends_leaves_no_session(self):
+        native = tbprof._core.native
+        original = native.start
+
+        def interrupted(*arguments):
+            original(*arguments)
+            raise KeyboardInterrupt  # as if Ctrl-C came now
+        for name, (start, stop) in self.styles().items():
+            with self.subTest(style=name):
+                with mock.patch.object(native, "start", interrupted), self.assertRaises(KeyboardInterrupt):
+                    start()
+                self.expect_none_is_left("native.start")
+                start()
+                stop()
+
+    def test_a_signal_at_any_line_of_a_start_loses_no_session(self):
+        for name in self.styles():
+            with self.subTest(style=name):
+                for line in itertools.count():
+                    tbprof.mindspore.Profiler._has_initialized = False
+                    start, stop = self.styles()[name]
+                    place = interrupt.at_line(start, line)
+                    with contextlib.suppress(errors.Error, RuntimeError, AssertionError):  # the style says: none runs
+                        stop()
+                    self.expect_none_is_left(place)
+                    if not place:
+                        break
+                self.assertGreater(line, 5)
+
+    def test_a_signal_at_any_line_of_a_stop_loses_no_session(self):
+        for line in itertools.count():
+            session = tbprof._core.Session()
+            session.start("")
+            place = interrupt.at_line(lambda session=session: session.stop(save=False), line)
+            session.drop()
+            self.expect_none_is_left(place)
+            if not place:
+                break
+        self.assertGreater(line, 5)
 
     def test_unknown_options_name_the_nearest_one(self):
         with self.assertRaisesRegex(errors.InvalidArgumentError, "max_host_bytes"):

@@ -141,15 +141,15 @@ class Profile(recorded.Case):
         tbprof.stop(save=False)
 
     def test_a_trace_that_cannot_be_saved_is_one_warning_and_the_next_is(self):
-        original = tbprof._core.stop
+        original = tbprof._core.native.stop
 
-        def stop(save=True):
-            original(save=False)
+        def stop(save, session):
+            original(False, session)
             if save:
-                tbprof._core.stop = original
+                tbprof._core.native.stop = original
                 raise OSError("no space left")
-        self.addCleanup(setattr, tbprof._core, "stop", original)
-        tbprof._core.stop = stop
+        self.addCleanup(setattr, tbprof._core.native, "stop", original)
+        tbprof._core.native.stop = stop
         ready, _ = self.loop(4, schedule=schedule(wait=0, warmup=1, active=1, repeat=2))
         self.assertEqual([labels for _, _, labels in ready], [["ProfilerStep#3", "work 3"]])
         self.assertEqual(len(self.told()), 1)
