@@ -116,7 +116,7 @@ static const char *fault_of_host(const struct tbp_doctor *d, const struct tbp_do
     const char *fault = fault_of_name(d, file->name);
     if (!fault && memchr(file->host.p, '\n', file->host.n))
         return "has a line break, with which the plugin finds no host in it";
-    if (!fault && file->name[0] == '.' && file->size_bytes && !file->damage &&
+    if (!fault && tbp_doctor_is_hidden(file) && file->size_bytes && !file->damage &&
         tbp_doctor_plugin_within(d, first_without_hidden, UINT32_MAX))
         return "is hidden: the plugin takes no host from its name";
     if (!fault && run->count[TBP_FILE_XPLANE] > 1 &&
@@ -243,7 +243,7 @@ static void run_empty_file(struct tbp_doctor *d, const struct tbp_doctor_check *
                 continue;
             struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, file->path);
             f->what = "has 0 bytes: nothing was saved";
-            f->advice = file->name[0] == '.'
+            f->advice = tbp_doctor_is_hidden(file)
                             ? "remove it: no plugin needs a hidden file"
                             : "record again; if it stays empty, record less (a message over 2 GB "
                               "is not written), and look for a full disk";

@@ -45,6 +45,9 @@ struct tbp_doctor_file {
     bool was_read, has_host_plane;
     uint64_t n_events;
 };
+static inline bool tbp_doctor_is_hidden(const struct tbp_doctor_file *file) {
+    return file->name[0] == '.';
+}
 
 struct tbp_doctor_folder {
     const char *path, *name;

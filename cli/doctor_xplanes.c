@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "convert/read/reader.h"
+#include "convert/read/strangers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,39 +15,52 @@
 enum { MAX_MESSAGE = 300 };
 static const uint64_t protobuf_limit_bytes = UINT64_C(1) << 31;
 
-/* Files that are something else altogether, by their first bytes. */
+struct stranger {
+    const char *what, *advice;
+};
+static const struct stranger strangers[TBP_STRANGERS] = {
+    [TBP_STRANGER_BZIP2] = {"is compressed with bzip2, which no plugin undoes",
+                            "bunzip2 it, keeping the name"},
+    [TBP_STRANGER_EVENTS] = {"is an event file of TensorBoard, no profile",
+                             "copy the *.xplane.pb of the recording here"},
+    [TBP_STRANGER_GIT_LFS] = {"is a pointer of Git LFS, not the file", "git lfs pull"},
+    [TBP_STRANGER_GZIP] = {"is compressed with gzip, which no plugin undoes",
+                           "gunzip it, keeping the name, or 'tbprof convert' it"},
+    [TBP_STRANGER_TAR] = {"is a tar archive", "unpack it"},
+    [TBP_STRANGER_XZ] = {"is compressed with xz, which no plugin undoes",
+                         "unxz it, keeping the name"},
+    [TBP_STRANGER_ZIP] = {"is a zip archive", "unpack it"},
+    [TBP_STRANGER_ZIP_EMPTY] = {"is a zip archive", "unpack it"},
+    [TBP_STRANGER_ZSTD] = {"is compressed with zstd, which no plugin undoes",
+                           "unzstd it, keeping the name"},
+};
+
+/* What else stands where an xplane should. */
 static const struct {
     size_t at;
-    const char *bytes, *what, *advice;
-} strangers[] = {
-    {0, "version https://git-lfs", "is a pointer of Git LFS, not the file", "git lfs pull"},
-    {0, "<!DOCTYPE", "is a web page, saved in place of the file", "download the raw file"},
-    {0, "<!doctype", "is a web page, saved in place of the file", "download the raw file"},
-    {0, "<html", "is a web page, saved in place of the file", "download the raw file"},
-    {0, "<?xml", "is XML, such as a server's message that it failed", "download the file itself"},
-    {0, "{", "is JSON: a trace, or a server's message that it failed",
-     "'tbprof convert' reads traces; else download the file itself"},
-    {0, "\x1f\x8b", "is compressed with gzip, which no plugin undoes",
-     "gunzip it, keeping the name, or 'tbprof convert' it"},
-    {0, "BZh", "is compressed with bzip2, which no plugin undoes", "bunzip2 it, keeping the name"},
+    const char *bytes;
+    struct stranger is;
+} mistaken[] = {
+    {0, "<!DOCTYPE", {"is a web page, saved in place of the file", "download the raw file"}},
+    {0, "<!doctype", {"is a web page, saved in place of the file", "download the raw file"}},
+    {0, "<html", {"is a web page, saved in place of the file", "download the raw file"}},
+    {0, "<?xml", {"is XML, such as a server's message that it failed", "download the file itself"}},
     {0,
-     "\xfd"
-     "7zXZ",
-     "is compressed with xz, which no plugin undoes", "unxz it, keeping the name"},
-    {0, "\x28\xb5\x2f\xfd", "is compressed with zstd, which no plugin undoes",
-     "unzstd it, keeping the name"},
-    {0, "PK\x03\x04", "is a zip archive", "unpack it"},
-    {0, "PK\x05\x06", "is a zip archive", "unpack it"}, /* without files */
-    {0, "PK\x07\x08", "is a zip archive", "unpack it"}, /* one of several parts */
-    {257, "ustar", "is a tar archive", "unpack it"},
-    {23, "brain.Event:", "is an event file of TensorBoard, no profile",
-     "copy the *.xplane.pb of the recording here"},
-    {0, "SQLite format 3", "is an SQLite database, as Nsight Systems and rocprofv3 write",
-     "'tbprof convert' it, if it is a profiler's"},
-    {1, "\x05\x16\x07", /* after a zero */
-     "is what macOS keeps of a file on other file systems (AppleDouble), no profile", "remove it"},
-    {0, "\r\n", "was transferred as text, which changed its line ends",
-     "transfer it again, as binary"},
+     "{",
+     {"is JSON: a trace, or a server's message that it failed",
+      "'tbprof convert' reads traces; else download the file itself"}},
+    {0, "PK\x07\x08", {"is a zip archive", "unpack it"}}, /* one of several parts */
+    {0,
+     "SQLite format 3",
+     {"is an SQLite database, as Nsight Systems and rocprofv3 write",
+      "'tbprof convert' it, if it is a profiler's"}},
+    {1,
+     "\x05\x16\x07", /* after a zero */
+     {"is what macOS keeps of a file on other file systems (AppleDouble), no profile",
+      "remove it"}},
+    {0,
+     "\r\n",
+     {"was transferred as text, which changed its line ends", "transfer it again, as binary"}},
 };
 
 enum { HEAD_BYTES = 4096, RESERVED_BYTES = 16 };
@@ -83,11 +97,14 @@ static bool is_reserved(const char *head, size_t n) {
 static bool is_stranger(struct tbp_doctor_file *file) {
     char head[HEAD_BYTES];
     size_t n = read_head(file, head);
-    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
-        size_t k = strlen(strangers[i].bytes), at = strangers[i].at;
-        if (n >= at + k && memcmp(head + at, strangers[i].bytes, k) == 0)
-            return set_stranger(file, strangers[i].what, strangers[i].advice);
+    for (size_t i = 0; i < sizeof mistaken / sizeof *mistaken; i++) {
+        size_t k = strlen(mistaken[i].bytes), at = mistaken[i].at;
+        if (n >= at + k && memcmp(head + at, mistaken[i].bytes, k) == 0)
+            return set_stranger(file, mistaken[i].is.what, mistaken[i].is.advice);
     }
+    const struct stranger *known = &strangers[tbp_stranger_of(head, n)];
+    if (known->what)
+        return set_stranger(file, known->what, known->advice);
     if (is_reserved(head, n))
         return set_stranger(file, "begins with zeros: room was made for it, and nothing written",
                             "copy or record it again");
@@ -172,7 +189,7 @@ static void read_file(struct tbp_doctor *d, struct tbp_doctor_file *file) {
         return;
     if (!is_stranger(file))
         read_profile(d, file);
-    if (file->damage && file->name[0] == '.')
+    if (file->damage && tbp_doctor_is_hidden(file))
         file->advice_of_damage =
             "remove it, and .cached_tools.json beside it: of a hidden file the plugin shows no "
             "host, and if it cannot read one, it lists and keeps that the run has no pages";

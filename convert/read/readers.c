@@ -3,6 +3,7 @@
  * THE TABLE of readers, and the choice among them by content.
  */
 #include "convert/read/reader.h"
+#include "convert/read/strangers.h"
 
 #include "base/unpack.h"
 #include "convert/read/folder.h"
@@ -116,34 +117,17 @@ bool tbp_is_profile_folder(const char *path) {
     return is_known;
 }
 
-/* Files that are something else altogether, by their first bytes. */
-static const struct {
-    size_t at;
-    const char *bytes, *what;
-} strangers[] = {
-    {0, "\x28\xb5\x2f\xfd", "compressed with zstd, which is not read: unpack it with 'zstd -d'"},
-    {0, "BZh", "compressed with bzip2, which is not read: unpack it with 'bunzip2'"},
-    {0,
-     "\xfd"
-     "7zXZ",
-     "compressed with xz, which is not read: unpack it with 'unxz'"},
-    {0, "\x1f\x8b", "packed more often than is undone: unpack it with 'gunzip'"},
-    {0, "PK\x03\x04", "a zip in another archive, which is not read: unpack the outer one"},
-    {0, "PK\x05\x06", "a zip without files"},
-    {257, "ustar", "a tar archive, which is not read: unpack it"},
-    {23, "brain.Event:", "an event file of TensorBoard, no profile"},
-    {0, "version https://git-lfs",
-     "a pointer of Git LFS, not the file: fetch it with 'git lfs pull'"},
+static const char *const stranger_texts[TBP_STRANGERS] = {
+    [TBP_STRANGER_BZIP2] = "compressed with bzip2, which is not read: unpack it with 'bunzip2'",
+    [TBP_STRANGER_EVENTS] = "an event file of TensorBoard, no profile",
+    [TBP_STRANGER_GIT_LFS] = "a pointer of Git LFS, not the file: fetch it with 'git lfs pull'",
+    [TBP_STRANGER_GZIP] = "packed more often than is undone: unpack it with 'gunzip'",
+    [TBP_STRANGER_TAR] = "a tar archive, which is not read: unpack it",
+    [TBP_STRANGER_XZ] = "compressed with xz, which is not read: unpack it with 'unxz'",
+    [TBP_STRANGER_ZIP] = "a zip in another archive, which is not read: unpack the outer one",
+    [TBP_STRANGER_ZIP_EMPTY] = "a zip without files",
+    [TBP_STRANGER_ZSTD] = "compressed with zstd, which is not read: unpack it with 'zstd -d'",
 };
-
-static const char *stranger(const struct tbp_input *in) {
-    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
-        size_t at = strangers[i].at, n = strlen(strangers[i].bytes);
-        if (in->size >= at + n && memcmp(in->data + at, strangers[i].bytes, n) == 0)
-            return strangers[i].what;
-    }
-    return NULL;
-}
 
 /* By its mark, or by a zero beside each of the first letters. */
 static const char *wide_encoding(const struct tbp_input *in) {
@@ -162,7 +146,7 @@ static const char *wide_encoding(const struct tbp_input *in) {
 
 /* Nothing reads these bytes: what they are, where that helps. */
 static int refuse(const struct tbp_input *in, const char *path, struct tbp_error *err) {
-    const char *what = stranger(in);
+    const char *what = stranger_texts[tbp_stranger_of(in->data, in->size)];
     if (what)
         return tbp_fail_at(err, TBP_E_FORMAT, path, TBP_NO_OFFSET, "%s", what);
     const char *encoding = wide_encoding(in);
