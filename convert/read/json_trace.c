@@ -85,10 +85,12 @@ static void read_event(struct tbp_json_trace *jt, struct tbp_json_event *e) {
     e->name = e->cat = e->ts = e->dur = e->pid = e->tid = nothing;
     e->id = e->id_local = e->id_global = e->scope = e->flow = nothing;
     e->ph = 0;
+    e->is_empty = true;
     e->n_args = 0;
     e->offset = j->offset;
     while (tbp_json_pull_next(j) == TBP_JSON_KEY) {
         struct tbp_json_value *v = member(e, j->text), phase = nothing;
+        e->is_empty = false;
         if (v) {
             read_value(j, v);
         } else if (IS(j->text, "args")) {
@@ -125,7 +127,8 @@ static void sort_args(struct tbp_json_event *e) {
     }
 }
 
-static void take_event(struct tbp_json_trace *jt, struct tbp_json_event *e) {
+/* True: it has a phase, as events have, or may have had one. */
+static bool take_event(struct tbp_json_trace *jt, struct tbp_json_event *e) {
     struct tbp_ledger *l = &jt->host->ledger;
     uint64_t cuts = jt->json.count[TBP_JSON_CUT];
     read_event(jt, e);
@@ -133,14 +136,19 @@ static void take_event(struct tbp_json_trace *jt, struct tbp_json_event *e) {
         l->events_read++;
         l->events_dropped++;
         tbp_ledger_count(l, TBP_LEDGER_EVENT_DROPPED, 1, e->offset);
-        return;
+        return true;
     }
-    if (e->ph == 0 && e->name.token == TBP_JSON_END)
-        return; /* the empty object that closes some lists */
+    if (e->is_empty)
+        return false; /* closes some lists */
+    if (e->ph == 0 && e->name.token == TBP_JSON_END) {
+        tbp_json_trace_refuse(jt, e, TBP_LEDGER_NOT_SHOWN);
+        return false;
+    }
     jt->n_events++;
     if (jt->dialect->keeps_args || e->ph == 'C')
         sort_args(e);
     jt->dialect->event(jt, e);
+    return e->ph != 0;
 }
 
 /* What has been read can leave memory: views of it are few and come back from disk. */
@@ -155,19 +163,21 @@ static void drop_read(struct tbp_json_trace *jt) {
     jt->dropped = at;
 }
 
-static void read_list(struct tbp_json_trace *jt, struct tbp_json_event *e) {
+/* Many documents are lists of objects, also tables of the Profile tab: without a name, a list is
+ * one of events if an event is in it, or nothing. */
+static void read_list(struct tbp_json_trace *jt, struct tbp_json_event *e, bool is_named) {
     enum tbp_json_token token;
-    bool has_objects = false, has_others = false;
+    bool has_events = false, has_others = false;
     while ((token = tbp_json_pull_next(&jt->json)) != TBP_JSON_ARRAY_END && token != TBP_JSON_END) {
-        has_objects |= token == TBP_JSON_OBJECT;
-        has_others |= token != TBP_JSON_OBJECT;
-        if (token == TBP_JSON_OBJECT)
-            take_event(jt, e);
-        else
+        bool is_object = token == TBP_JSON_OBJECT;
+        bool is_event = is_object && take_event(jt, e);
+        if (!is_object)
             tbp_json_pull_skip(&jt->json, token);
+        has_events |= is_event || (is_object && is_named);
+        has_others |= !is_object || !(is_event || e->is_empty);
         drop_read(jt);
     }
-    jt->has_list |= has_objects || !has_others;
+    jt->has_list |= has_events || !has_others;
 }
 
 /* An object at the top is the document, or an event that lost its list. */
@@ -194,7 +204,7 @@ static void read_document(struct tbp_json_trace *jt, struct tbp_json_event *e) {
         }
         enum tbp_json_token token = tbp_json_pull_next(j);
         if (token == TBP_JSON_ARRAY)
-            read_list(jt, e);
+            read_list(jt, e, true);
         else
             tbp_json_pull_skip(j, token);
     }
@@ -205,7 +215,7 @@ static void read_all(struct tbp_json_trace *jt, struct tbp_json_event *e) {
     enum tbp_json_token token;
     while ((token = tbp_json_pull_next(j)) != TBP_JSON_END) {
         if (token == TBP_JSON_ARRAY) {
-            read_list(jt, e);
+            read_list(jt, e, false);
         } else if (token == TBP_JSON_OBJECT && is_loose_event(j)) {
             jt->has_list = true;
             take_event(jt, e);

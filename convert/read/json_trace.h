@@ -28,7 +28,8 @@ enum { TBP_JSON_MAX_ARGS = 64 };
 
 struct tbp_json_event {
     struct tbp_json_value name, cat, ts, dur, pid, tid, id, id_local, id_global, scope, flow;
-    char ph; /* 0: none */
+    char ph;       /* 0: none */
+    bool is_empty; /* {} */
     struct tbp_json_arg args[TBP_JSON_MAX_ARGS];
     size_t n_args;
     uint64_t offset;

@@ -463,8 +463,12 @@ class Adversarial(Base):
                 self.assertEqual((p.steps["known"], p.steps["steps"]), (False, []))
                 self.assertIn("unknown, because", run("steps", p.path).stdout)
                 self.assertIn("No step marker observed", run("tool", "overview_page", p.path).stdout)
-        # Without the key it is no trace: told so, by file, instead of shown as an empty one.
-        self.refused(1, "no list 'traceEvents'", "convert", self.written(b'{"schemaVersion":1}'), "-o", self.path("o"))
+        # Without the key it is no trace: told so, by file, instead of shown as an empty one. So is a list of tables.
+        for data in (b'{"schemaVersion":1}', b'[{"cols":[],"rows":[],"p":{"ph":"X"}},{}]', b'[{"name":"a","ts":1}]', b"[1]"):
+            self.refused(1, "no list 'traceEvents'", "convert", self.written(data), "-o", self.path("o"))
+        self.reads(b"[]", [], {}, read=0)
+        self.reads(b"[{},{}]", [], {}, read=0)
+        self.reads(b'[null,{"cols":[]},' + x("a").encode() + b"]", ["a"], {"not_shown": 1}, read=2, dropped=1)
 
     def test_23(self):
         def steps(*events):

@@ -138,6 +138,15 @@ class Facts(Case):
                     found = sum(exact_ns(r["duration_us"]) for r in p.rows)
                     self.assertAlmostEqual(found / 1000, int(us[1]), delta=0.5)
 
+    def test_what_is_no_profile_is_refused(self):
+        """Pages and tables of other tools, in all folders that have such."""
+        found = []
+        for folder in ("tf-siblings", "xprof-golden", "malformed", "tfevents"):
+            for base, _, files in os.walk(os.path.join(CORPUS, folder)):
+                found += [os.path.join(base, f) for f in files if f != "trace.json"]
+        self.assertEqual(len(found), 17 + 22 + 1 + 1)
+        self.assertEqual([f for f in found if run("info", f).returncode == 0], [])
+
     def test_xplanes(self):
         p = Profile(os.path.join(CORPUS, "xplane", "tfprofiler-gpu-multiworker-w6003.xplane.pb"))
         planes = p.info["planes"]
