@@ -142,6 +142,15 @@ static struct tbp_collective_name instruction_of(struct tbp_str name) {
     return (struct tbp_collective_name){TBP_COLLECTIVE_NONE, false, NULL};
 }
 
+/* "gloo:all_reduce": one colon, unlike names of operators. */
+bool tbp_is_exchange_record(struct tbp_str name) {
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (tbp_str_ends(tbp_str_c(libraries[i].prefix), ":") && libraries[i].is_of_host &&
+            tbp_str_starts(name, libraries[i].prefix))
+            return true;
+    return false;
+}
+
 struct tbp_collective_name tbp_collective_name_of(struct tbp_str name) {
     struct tbp_collective_name found = instruction_of(name);
     if (found.span)

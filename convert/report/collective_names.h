@@ -26,6 +26,10 @@ static inline bool tbp_is_collective(struct tbp_str name) {
     return tbp_collective_name_of(name).span != TBP_COLLECTIVE_NONE;
 }
 
+/* A range that c10d records from the call to the end of the exchange (gloo:all_reduce), whatever
+ * else the thread does meanwhile. */
+bool tbp_is_exchange_record(struct tbp_str name);
+
 /* "all-reduce", "all-gather" …, "other": of what is known to be a collective. */
 const char *tbp_collective_kind(struct tbp_str name);
 /* Nobody is done before all have begun. */

@@ -10,6 +10,7 @@
 #include "convert/analyze/op_name.h"
 #include "convert/model/line_order.h"
 #include "convert/report/average_rows.h"
+#include "convert/report/collective_names.h"
 #include "convert/report/device_work.h"
 #include "convert/report/event_role.h"
 #include "convert/report/event_texts.h"
@@ -30,6 +31,12 @@ struct open_event {
     struct tbp_str module;    /* nearest around it, or its own */
 };
 
+enum meta_kind {
+    META_WORK,
+    META_PASSED_OVER,
+    META_EXCHANGE, /* a record of c10d: as a range on the host it is of no thread */
+};
+
 struct pass {
     struct tbp_averages *a;
     const struct tbp_host *host;
@@ -44,7 +51,7 @@ struct pass {
     /* of the line */
     const struct tbp_line *line;
     uint32_t *name_of_meta; /* 0: not looked up yet, else number + 1 */
-    uint8_t *is_passed_over;
+    uint8_t *kind_of_meta;  /* enum meta_kind */
     bool is_device, nests;
     uint64_t unit_ps;
     uint64_t first_ps, last_ps;
@@ -77,7 +84,10 @@ static uint32_t name_number(struct pass *p, uint32_t meta) {
         if (tbp_str_starts(name, step_prefix))
             name = TBP_STR("ProfilerStep*");
         p->name_of_meta[meta] = tbp_strtab_put(&p->a->names, name) + 1;
-        p->is_passed_over[meta] = tbp_is_memory_event(m->kind) || tbp_is_profiler_op(name);
+        p->kind_of_meta[meta] = tbp_is_memory_event(m->kind) || tbp_is_profiler_op(name)
+                                    ? META_PASSED_OVER
+                                : !p->is_device && tbp_is_exchange_record(name) ? META_EXCHANGE
+                                                                                : META_WORK;
     }
     return p->name_of_meta[meta] - 1;
 }
@@ -238,6 +248,18 @@ static void open_event(struct pass *p, size_t i, uint32_t row, struct tbp_str de
     *tbp_vec_push(&p->open) = o;
 }
 
+/* It begins on a thread and goes on while that does something else: PyTorch gives it no time of its
+ * own, and takes it neither for a parent nor for a child. */
+static void add_exchange(struct pass *p, size_t i, uint32_t row) {
+    const struct tbp_events *ev = &p->line->ev;
+    uint64_t start_ps = ev->start_ps[i];
+    struct closed c = {
+        .row = row, .total_ps = (int64_t)ev->dur_ps[i], .children_ps = (int64_t)ev->dur_ps[i]};
+    c.memory = tbp_memory_use_within(&p->memory, start_ps, start_ps + ev->dur_ps[i], true);
+    c.children_memory = c.memory;
+    add_closed(p, &c);
+}
+
 static void add_event(struct pass *p, size_t i) {
     const struct tbp_events *ev = &p->line->ev;
     uint64_t start_ps = ev->start_ps[i], end_ps = start_ps + ev->dur_ps[i];
@@ -247,19 +269,27 @@ static void add_event(struct pass *p, size_t i) {
         return;
     struct tbp_average_key key = {.name = name_number(p, ev->meta[i]), .is_device = p->is_device};
     tbp_event_texts_get(&p->texts, i, &category, &detail);
-    if (p->is_passed_over[ev->meta[i]] ||
-        (tbp_event_role_of(category) == TBP_ROLE_ASIDE && !(ev->has[i] & TBP_HAS_TF_OP) &&
+    enum tbp_event_role role = tbp_event_role_of(category);
+    if (p->kind_of_meta[ev->meta[i]] == META_PASSED_OVER ||
+        (role == TBP_ROLE_ASIDE && !(ev->has[i] & TBP_HAS_TF_OP) &&
          !tbp_str_is(p->a->names.strs[key.name], out_of_memory)))
         return;
-    close_until(p, start_ps, end_ps);
-    join_parent(p, i);
+    bool nests = role != TBP_ROLE_ANNOTATION || p->kind_of_meta[ev->meta[i]] != META_EXCHANGE;
+    if (nests) {
+        close_until(p, start_ps, end_ps);
+        join_parent(p, i);
+    }
     if (p->group == TBP_GROUP_TYPE)
         key.name = type_number(p, key.name, detail);
     key.category = tbp_strtab_put(&p->a->categories, category);
     key.group = tbp_strtab_put(&p->a->groups, group_text(p, detail));
     p->first_ps = start_ps < p->first_ps ? start_ps : p->first_ps;
     p->last_ps = end_ps > p->last_ps ? end_ps : p->last_ps;
-    open_event(p, i, tbp_averages_row(p->a, &key), detail);
+    uint32_t row = tbp_averages_row(p->a, &key);
+    if (nests)
+        open_event(p, i, row, detail);
+    else
+        add_exchange(p, i, row);
 }
 
 /* ---- lines ---- */
@@ -283,7 +313,7 @@ static void walk_planes(struct pass *p, bool is_device, struct tbp_arena *arena)
             continue;
         p->nests = !is_device || tbp_is_tpu_plane(plane->name);
         p->name_of_meta = TBP_NEW_N(arena, uint32_t, plane->n_metas + 1);
-        p->is_passed_over = TBP_NEW_N(arena, uint8_t, plane->n_metas + 1);
+        p->kind_of_meta = TBP_NEW_N(arena, uint8_t, plane->n_metas + 1);
         for (size_t i = 0; i < plane->n_lines; i++)
             if (is_device ? tbp_is_work_line(&plane->lines[i]) : !plane->lines[i].is_derived)
                 walk_line(p, &plane->lines[i]);
