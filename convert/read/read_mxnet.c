@@ -4,11 +4,13 @@
  * are devices ("cpu/0", "gpu/1") and domains ("operator", "MXNET_C_API", the user's own). An
  * operator is there twice: as begin and end on its device, and as a task of the domain "operator".
  * Only the first is an op; the second is shown, and counted nowhere. Counters of memory become
- * allocations and frees; frames are steps. Source: reference trace_kernel_memory_import F.3.
+ * allocations and frees, of others the plane tells the domain; frames are steps. Source: reference
+ * trace_kernel_memory_import F.3.
  */
 #include "base/sort.h"
 #include "convert/read/process_names.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 struct gauge { /* a counter of memory said so */
@@ -22,8 +24,11 @@ struct frame { /* row that may be a step */
     uint32_t row, name;
 };
 
+enum { MAX_COUNTERS = 1000 }; /* of which the domain is told */
+
 struct mxnet {
     struct tbp_json_trace *jt;
+    struct tbp_idmap counters; /* names (texts) of which it is */
     struct tbp_process_names processes;
     TBP_VEC(struct gauge) gauges;
     TBP_VEC(struct frame) frames;
@@ -52,6 +57,26 @@ static bool read_gauge(struct mxnet *m, const struct tbp_json_event *e, int64_t 
     return true;
 }
 
+/* Stats of a sample are series of the counter, so the plane has the domain as a stat. */
+static void note_domain(struct mxnet *m, const struct tbp_json_event *e,
+                        const struct tbp_trace_event *sample) {
+    struct tbp_trace *t = &m->jt->trace;
+    struct tbp_str name = t->texts.strs[sample->name];
+    bool is_new;
+    if (sample->track == TBP_NO_TRACK || e->cat.token != TBP_JSON_STRING ||
+        m->counters.n >= MAX_COUNTERS)
+        return;
+    tbp_idmap_put(&m->counters, sample->name, &is_new);
+    if (!is_new)
+        return;
+    struct tbp_arena scratch;
+    tbp_arena_init(&scratch);
+    const char *key = tbp_arena_printf(&scratch, "domain of %.*s", (int)(name.n & INT_MAX), name.p);
+    tbp_trace_plane_text(t, t->tracks.at[sample->track].plane, key,
+                         tbp_json_trace_text(m->jt, &e->cat));
+    tbp_arena_release(&scratch);
+}
+
 static void read_counter(struct mxnet *m, const struct tbp_json_event *e,
                          struct tbp_trace_event *out) {
     struct tbp_trace *t = &m->jt->trace;
@@ -59,6 +84,7 @@ static void read_counter(struct mxnet *m, const struct tbp_json_event *e,
         return;
     out->track = tbp_trace_counters(t);
     out->name = tbp_json_trace_intern(m->jt, &e->name);
+    note_domain(m, e, out);
     tbp_json_trace_series(m->jt, e);
     tbp_trace_add(t, out);
 }
@@ -250,6 +276,7 @@ static int read_mxnet(struct tbp_host *host, struct tbp_pool *pool, struct tbp_e
     (void)pool;
     int status = tbp_json_trace_read(host, &dialect, &m, err);
     tbp_process_names_release(&m.processes);
+    tbp_idmap_release(&m.counters);
     tbp_vec_release(&m.gauges);
     tbp_vec_release(&m.frames);
     tbp_vec_release(&m.tasks);
