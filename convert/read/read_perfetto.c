@@ -497,11 +497,13 @@ static int read_perfetto(struct tbp_host *host, struct tbp_pool *pool, struct tb
 
 /* Planes of an xplane begin with the same byte. They have no fields beyond 6, unless a byte of them
  * is damaged; but then they still have an id or lines, of other types than what a packet has there.
+ * Nor has a packet numbers of fixed size.
  */
-static bool is_of_plane(const struct tbp_wire_field *f) {
+static bool is_of_no_packet(const struct tbp_wire_field *f) {
     enum { PLANE_ID = 1, PLANE_LINES = 3 };
     return (f->number == PLANE_ID && f->type == TBP_WIRE_VARINT) ||
-           (f->number == PLANE_LINES && f->type == TBP_WIRE_BYTES);
+           (f->number == PLANE_LINES && f->type == TBP_WIRE_BYTES) || f->type == TBP_WIRE_FIXED32 ||
+           f->type == TBP_WIRE_FIXED64;
 }
 
 static int probe(const uint8_t *data, size_t size) {
@@ -514,7 +516,7 @@ static int probe(const uint8_t *data, size_t size) {
         int got;
         if (f.number != TRACE_PACKET || f.type != TBP_WIRE_BYTES)
             return 0;
-        while ((got = tbp_wire_next(&f.bytes, &inner)) > 0 && !is_of_plane(&inner))
+        while ((got = tbp_wire_next(&f.bytes, &inner)) > 0 && !is_of_no_packet(&inner))
             read_field(&k, &inner, &id);
         if (got)
             return 0;

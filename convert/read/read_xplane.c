@@ -37,6 +37,10 @@ static struct tbp_walk walk_of(struct reading *r, struct tbp_wire w, const struc
                              .is_cut = is_cut};
 }
 
+static uint64_t budget_of(const struct tbp_input *in) {
+    return 64 * (uint64_t)in->size + (1 << 20);
+}
+
 static uint64_t offset_in(const struct reading *r, const void *p) {
     return (uint64_t)((const uint8_t *)p - r->file);
 }
@@ -279,9 +283,7 @@ static bool holds_nothing(const struct tbp_host *h) {
 }
 
 static int read_xplane(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
-    struct reading r = {.host = host,
-                        .file = host->input.data,
-                        .budget = 64 * (uint64_t)host->input.size + (1 << 20)};
+    struct reading r = {.host = host, .file = host->input.data, .budget = budget_of(&host->input)};
     index_planes(&r);
     int status = tbp_xlines_read(host, r.lines.at, r.lines.n, pool, err);
     tbp_vec_release(&r.planes);
@@ -342,9 +344,22 @@ static int probe(const uint8_t *data, size_t size) {
     return score && tbp_looks_like_text(data, size) ? 0 : score;
 }
 
+/* The first bytes are damaged, but a plane stands behind them, and nothing strange behind that. No
+ * message is longer than 2 GiB. */
+static int probe_input(const struct tbp_input *in) {
+    enum { LIKELY = 60 };
+    uint64_t budget = budget_of(in);
+    const struct tbp_walk walk = {
+        .w = tbp_wire_of(in->data, in->size), .shape = &tbp_shape_xspace, .budget = &budget};
+    if (in->size > INT32_MAX || tbp_looks_like_text(in->data, in->size))
+        return 0;
+    return tbp_walk_has_child(&walk) ? LIKELY : 0;
+}
+
 const struct tbp_reader tbp_reader_xplane = {
     .name = "xplane",
     .help = "XSpace protobuf of TensorFlow, JAX and PyTorch/XLA (*.xplane.pb, also gzip'ed)",
     .probe = probe,
+    .probe_input = probe_input,
     .read = read_xplane,
 };

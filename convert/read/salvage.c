@@ -36,6 +36,10 @@ const struct tbp_shape tbp_shape_xspace = {
     .child = &tbp_shape_xplane,
 };
 
+static bool is_space(const struct tbp_walk *walk) {
+    return walk->shape == &tbp_shape_xspace;
+}
+
 static bool fits(const struct tbp_shape *shape, const struct tbp_wire_field *f) {
     return f->number < TBP_SHAPE_FIELDS && shape->type[f->number] == (int8_t)f->type;
 }
@@ -55,31 +59,61 @@ static bool looks_like(const struct tbp_shape *shape, struct tbp_wire w, uint64_
            (!shape->must_have_one || (seen & shape->must_have_one));
 }
 
-static bool child_starts_at(const struct tbp_walk *walk, const uint8_t *p) {
+/* Where the child ends that stands there and looks like one; NULL: none. */
+static const uint8_t *child_at(const struct tbp_walk *walk, const uint8_t *p) {
     struct tbp_wire w = {p + 1, walk->w.end};
     uint64_t n;
-    if (*p != walk->shape->child_key || tbp_wire_varint(&w, &n) || n == 0 ||
+    if (p == w.end || *p != walk->shape->child_key || tbp_wire_varint(&w, &n) || n == 0 ||
         n > (uint64_t)(w.end - w.at))
-        return false;
-    return looks_like(walk->shape->child, tbp_wire_of(w.at, n), walk->budget);
+        return NULL;
+    return looks_like(walk->shape->child, tbp_wire_of(w.at, n), walk->budget) ? w.at + n : NULL;
 }
 
-/* Moves to the next plausible child; false (and to the end) if there is none. */
-static bool resume(struct tbp_walk *walk) {
-    const uint8_t *p = walk->w.at + 1;
-    while (walk->shape->child && p<walk->w.end && * walk->budget> 8) {
-        p = memchr(p, walk->shape->child_key, (size_t)(walk->w.end - p));
+/* Behind the next child, or the end if there is none; NULL: neither is there, but bytes of
+ * something else. */
+static const uint8_t *pass_child(const struct tbp_walk *walk, const uint8_t *p) {
+    struct tbp_wire w = {p, walk->w.end};
+    struct tbp_wire_field f;
+    while (w.at < w.end && *w.at != walk->shape->child_key) {
+        if (*walk->budget < 8 || tbp_wire_next(&w, &f) <= 0 || !fits(walk->shape, &f))
+            return NULL;
+        *walk->budget -= 8;
+    }
+    return w.at == w.end ? w.end : child_at(walk, w.at);
+}
+
+static bool goes_on_to_end(const struct tbp_walk *walk, const uint8_t *p) {
+    while (p && p < walk->w.end)
+        p = pass_child(walk, p);
+    return p;
+}
+
+/* The first child that begins between those places; if is_sure, the first behind which nothing but
+ * what the message has follows: bytes inside values may look like children, but end otherwise. */
+static const uint8_t *find_child(const struct tbp_walk *walk, const uint8_t *from,
+                                 const uint8_t *before, bool is_sure) {
+    for (const uint8_t *p = from; p<before && * walk->budget> 8; p++) {
+        p = memchr(p, walk->shape->child_key, (size_t)(before - p));
         if (!p)
             break;
-        if (child_starts_at(walk, p)) {
-            walk->w.at = p;
-            return true;
-        }
+        const uint8_t *end = child_at(walk, p);
+        if (end && (!is_sure || goes_on_to_end(walk, end)))
+            return p;
         *walk->budget -= 8;
-        p++;
     }
-    walk->w.at = walk->w.end;
-    return false;
+    return NULL;
+}
+
+/* Moves to the next plausible child; false (and to the end) if there is none. Only of spaces is a
+ * sure one looked for first: their children are few, so that this does not take long. */
+static bool resume(struct tbp_walk *walk) {
+    const uint8_t *p = walk->w.at + 1, *child = NULL;
+    if (is_space(walk))
+        child = find_child(walk, p, walk->w.end, true);
+    if (!child && walk->shape->child)
+        child = find_child(walk, p, walk->w.end, false);
+    walk->w.at = child ? child : walk->w.end;
+    return child;
 }
 
 /* A child whose length runs past the end, but whose bytes begin well: hand out what is there. */
@@ -106,6 +140,15 @@ static void count(struct tbp_walk *walk, enum tbp_ledger_key key) {
     tbp_ledger_count(walk->ledger, key, 1, (uint64_t)(walk->w.at - walk->file));
 }
 
+/* What begins at field, a field of a space up to the walk's place, reaches over a plane, and the
+ * space does not go on behind it. */
+static bool swallows_child(struct tbp_walk *walk, const uint8_t *field) {
+    if (!is_space(walk) || *field == walk->shape->child_key || field < walk->is_right_to)
+        return false;
+    walk->is_right_to = pass_child(walk, walk->w.at);
+    return !walk->is_right_to && find_child(walk, field + 1, walk->w.at, true);
+}
+
 int tbp_walk_next_slow(struct tbp_walk *walk, struct tbp_wire_field *f, bool *is_cut) {
     *is_cut = false;
     for (;;) {
@@ -113,18 +156,18 @@ int tbp_walk_next_slow(struct tbp_walk *walk, struct tbp_wire_field *f, bool *is
         int got = tbp_wire_next(&walk->w, f);
         if (got == 0)
             return 0;
-        if (got > 0 && fits(walk->shape, f))
+        bool is_field = got > 0 && !swallows_child(walk, start);
+        if (is_field && fits(walk->shape, f))
             return 1;
         bool is_unknown =
-            got > 0 && (f->number >= TBP_SHAPE_FIELDS || walk->shape->type[f->number] == NONE);
+            is_field && (f->number >= TBP_SHAPE_FIELDS || walk->shape->type[f->number] == NONE);
         if (is_unknown && !walk->is_cut) {
             tbp_ledger_count(walk->ledger, TBP_LEDGER_UNKNOWN_FIELD, 1,
                              (uint64_t)(start - walk->file));
             continue;
         }
         walk->w.at = start;
-        bool has_parent = walk->shape != &tbp_shape_xspace;
-        if (got > 0 && has_parent) { /* bytes of somebody else */
+        if (got > 0 && !is_space(walk)) { /* bytes of somebody else */
             count(walk, TBP_LEDGER_BAD_WIRE);
             walk->stopped = true;
             return 0;
@@ -140,15 +183,41 @@ int tbp_walk_next_slow(struct tbp_walk *walk, struct tbp_wire_field *f, bool *is
     }
 }
 
-const uint8_t *tbp_walk_child_end(const struct tbp_walk *walk, struct tbp_wire child) {
-    const uint8_t *at = child.at;
+/* Where fields stop that the child can have, which may be behind its end; at its end at most, if
+ * one ends there. */
+static const uint8_t *own_end(const struct tbp_walk *walk, struct tbp_wire child) {
+    struct tbp_wire w = {child.at, walk->w.end};
     struct tbp_wire_field f;
-    if (child.end == walk->w.end || child_starts_at(walk, child.end))
-        return child.end;
-    for (struct tbp_wire w = child; tbp_wire_next(&w, &f) > 0 && fits(walk->shape->child, &f);)
+    const uint8_t *at = w.at;
+    while (at != child.end && *walk->budget > 8 && tbp_wire_next(&w, &f) > 0 &&
+           fits(walk->shape->child, &f)) {
         at = w.at;
-    if (at == child.end || !child_starts_at(walk, at))
-        return child.end;
-    tbp_ledger_count(walk->ledger, TBP_LEDGER_BAD_WIRE, 1, (uint64_t)(at - walk->file));
+        *walk->budget -= at > child.end ? 8 : 0;
+    }
     return at;
+}
+
+/* The most likely end of a child whose own fields stop at `at`, and which says that it ends at end.
+ */
+static const uint8_t *likely_end(const struct tbp_walk *walk, const uint8_t *at,
+                                 const uint8_t *end) {
+    if (at == end || (at < end && goes_on_to_end(walk, at)))
+        return at;
+    if (end != walk->w.end && pass_child(walk, end))
+        return end;
+    if (at > end)
+        return pass_child(walk, at) ? at : end;
+    at = find_child(walk, at, end, true);
+    return at ? at : end;
+}
+
+const uint8_t *tbp_walk_child_end(const struct tbp_walk *walk, struct tbp_wire child) {
+    const uint8_t *at = likely_end(walk, own_end(walk, child), child.end);
+    if (at != child.end)
+        tbp_ledger_count(walk->ledger, TBP_LEDGER_BAD_WIRE, 1, (uint64_t)(at - walk->file));
+    return at;
+}
+
+bool tbp_walk_has_child(const struct tbp_walk *walk) {
+    return find_child(walk, walk->w.at, walk->w.end, true);
 }

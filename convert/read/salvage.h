@@ -29,9 +29,10 @@ struct tbp_walk {
     const uint8_t *file; /* offsets in the ledger count from here */
     struct tbp_ledger *ledger;
     uint64_t *budget;
-    bool is_cut;     /* the message ends where its parent's bytes end, not where its length says */
-    uint64_t n_lost; /* children skipped since they could not be read */
-    bool stopped;    /* ended early at bytes which cannot belong to it */
+    bool is_cut; /* the message ends where its parent's bytes end, not where its length says */
+    const uint8_t *is_right_to; /* fields that begin before it have been found to be right */
+    uint64_t n_lost;            /* children skipped since they could not be read */
+    bool stopped;               /* ended early at bytes which cannot belong to it */
 };
 
 /* 1: f is the next known field; 0: end. Fields of unknown number are counted and skipped. A nested
@@ -54,10 +55,13 @@ static inline int tbp_walk_next(struct tbp_walk *walk, struct tbp_wire_field *f,
     return 1;
 }
 
-/* Where the child ends that the walk has just handed out whole: where its length says, unless no
- * other child stands there, and inside it, behind fields of its own, one begins: then its length is
- * wrong, which is counted. */
+/* Where the child ends that the walk has just handed out whole: where its length says, if fields of
+ * its own end there, or the message goes on; else where its fields end, if the message goes on
+ * there, or where the next child begins inside: then its length is wrong, which is counted. */
 const uint8_t *tbp_walk_child_end(const struct tbp_walk *walk, struct tbp_wire child);
+
+/* Somewhere stands a child, and from there to the end nothing but what the message has. */
+bool tbp_walk_has_child(const struct tbp_walk *walk);
 
 extern const struct tbp_shape tbp_shape_xspace, tbp_shape_xplane, tbp_shape_xline, tbp_shape_xevent;
 

@@ -383,6 +383,124 @@ Test(read_xplane, planes_that_a_wrong_length_reaches_into_are_found) {
     tbp_wire_out_release(&o);
 }
 
+/* A file of planes with 5, 6, 7 … events; at: where they begin, and the end. */
+static void put_planes(struct tbp_wire_out *o, size_t *at, unsigned n) {
+    for (unsigned i = 0; i < n; i++) {
+        at[i] = o->n;
+        put_plane(o, (const char *[]){"first", "second", "third", "fourth"}[i], 5 + i);
+    }
+    at[n] = o->n;
+}
+
+static void set_length(uint8_t *plane, size_t length) {
+    for (unsigned i = 0; i < 5; i++) /* padded */
+        plane[1 + i] = (uint8_t)(length >> 7 * i & 0x7f) | (i < 4 ? 0x80 : 0);
+}
+
+/* All planes but the one of that number are as they were written. */
+static void assert_others_are_whole(const uint8_t *p, size_t size, unsigned damaged) {
+    struct tbp_host h;
+    struct tbp_error err;
+    cr_assert_eq(read_bytes(&h, p, size, &err), TBP_OK, "%s", err.message);
+    for (unsigned i = 0; i < 4; i++) {
+        const char *name = (const char *[]){"first", "second", "third", "fourth"}[i];
+        size_t k = 0;
+        while (k < h.n_planes && !tbp_str_is(h.planes[k].name, name))
+            k++;
+        if (i == damaged)
+            continue;
+        cr_assert_lt(k, h.n_planes, "no plane '%s'", name);
+        cr_assert_eq(h.planes[k].n_lines, 1);
+        cr_assert_eq(h.planes[k].lines[0].ev.n, 5 + i);
+        cr_assert_eq(h.planes[k].n_stat_metas, 2);
+    }
+    assert_ledger_adds_up(&h);
+    tbp_host_release(&h);
+}
+
+/* A plane says that it ends before it does: neither what is left of it nor what that looks like
+ * takes planes along; and if it ends amid a field, it is read whole, too. */
+Test(read_xplane, planes_behind_a_length_that_is_too_short_are_found) {
+    enum { DAMAGED = 1, HEAD = 6 /* key and padded length */, LINE_HEAD = 8 + HEAD };
+    struct tbp_wire_out o = {0};
+    size_t at[5];
+    put_planes(&o, at, 4);
+    size_t length = at[DAMAGED + 1] - at[DAMAGED] - HEAD;
+    for (size_t n = 0; n < length; n++) {
+        set_length(o.at + at[DAMAGED], n);
+        assert_others_are_whole(o.at, o.n, DAMAGED);
+    }
+    set_length(o.at + at[DAMAGED], LINE_HEAD + 1);
+    assert_others_are_whole(o.at, o.n, -1u);
+    tbp_wire_out_release(&o);
+}
+
+/* One that says it is as long as itself and the next, or all that follow. */
+Test(read_xplane, planes_that_a_length_takes_along_whole_are_found) {
+    enum { DAMAGED = 1, HEAD = 6 };
+    struct tbp_wire_out o = {0};
+    size_t at[5];
+    put_planes(&o, at, 4);
+    for (unsigned end = DAMAGED + 2; end <= 4; end++) {
+        set_length(o.at + at[DAMAGED], at[end] - at[DAMAGED] - HEAD);
+        assert_others_are_whole(o.at, o.n, -1u);
+    }
+    tbp_wire_out_release(&o);
+}
+
+/* Whatever one byte of the key or length of a plane is: of the first, it tells the format, too. */
+Test(read_xplane, a_wrong_byte_before_a_plane_takes_no_other_along) {
+    enum { HEAD = 6, BYTES = 256 };
+    struct tbp_wire_out o = {0};
+    size_t at[5];
+    put_planes(&o, at, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        for (size_t k = at[i]; k < at[i] + HEAD; k++) {
+            uint8_t right = o.at[k];
+            for (unsigned byte = 0; byte < BYTES; byte++) {
+                o.at[k] = (uint8_t)byte;
+                assert_others_are_whole(o.at, o.n, i);
+            }
+            o.at[k] = right;
+        }
+    }
+    tbp_wire_out_release(&o);
+}
+
+/* A compiled program in a plane has messages that look like planes: none is taken for one, when a
+ * wrong length makes the search for the next plane begin in front of them. */
+Test(read_xplane, bytes_in_a_plane_that_look_like_planes_are_none) {
+    static const char program[] = "\x0a\x05\x12\x03one\x0a\x05\x12\x03two\x07";
+    struct tbp_wire_out o = {0};
+    size_t plane = tbp_wire_begin(&o, TBP_XSPACE_PLANES);
+    tbp_wire_put_str(&o, TBP_XPLANE_NAME, TBP_STR("/host:metadata"));
+    tbp_wire_put_str(&o, TBP_XPLANE_STATS, TBP_STR(program));
+    tbp_wire_end(&o, plane);
+    put_plane(&o, "second", 6);
+    o.at[5] = 0x80; /* last byte of the padded length: the name's key becomes part of it */
+    struct tbp_host h;
+    cr_assert_eq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
+    for (size_t i = 0; i < h.n_planes; i++)
+        cr_assert(h.planes[i].name.n != 3, "plane %zu", i);
+    cr_assert(tbp_str_is(h.planes[h.n_planes - 1].name, "second"));
+    cr_assert_eq(h.planes[h.n_planes - 1].lines[0].ev.n, 6);
+    tbp_host_release(&h);
+    tbp_wire_out_release(&o);
+}
+
+/* Each of these planes ends amid a field which, read on, leads through all the others. */
+Test(read_xplane, lengths_that_are_all_wrong_take_no_longer_than_their_file, .timeout = 20) {
+    enum { PLANES = 400000 };
+    static const uint8_t plane[] = {0x0a, 1, 0x12};
+    struct tbp_wire_out o = {0};
+    for (unsigned i = 0; i < PLANES; i++)
+        for (unsigned k = 0; k < sizeof plane; k++)
+            tbp_wire_put_varint(&o, plane[k]);
+    struct tbp_host h;
+    cr_assert_neq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
+    tbp_wire_out_release(&o);
+}
+
 /* The key of the second plane says that it is a number. */
 Test(read_xplane, planes_behind_a_wrong_key_are_found) {
     struct tbp_wire_out o = {0};
