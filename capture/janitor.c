@@ -22,6 +22,7 @@ enum { STOCK_STEP = 4 }; /* chunks made present between looks at what else there
 static struct {
     pthread_t thread;
     bool is_running;
+    bool is_leaving; /* it ended its session itself and is still to be joined */
     struct tbp_session *session;
     uint32_t word;  /* atomic: changes when there is something to do */
     bool is_asleep; /* atomic: or about to be, and looks at the word again */
@@ -129,7 +130,7 @@ void tbp_janitor_stop(void) {
         return;
     janitor.is_running = false;
     if (pthread_equal(janitor.thread, pthread_self())) {
-        pthread_detach(janitor.thread);
+        janitor.is_leaving = true;
         return;
     }
     __atomic_store_n(&janitor.must_end, true, __ATOMIC_RELEASE);
@@ -137,6 +138,14 @@ void tbp_janitor_stop(void) {
     pthread_join(janitor.thread, NULL);
 }
 
+void tbp_janitor_reap(void) {
+    if (!janitor.is_leaving)
+        return;
+    janitor.is_leaving = false;
+    pthread_join(janitor.thread, NULL);
+}
+
 void tbp_janitor_after_fork(void) {
     janitor.is_running = false;
+    janitor.is_leaving = false;
 }

@@ -174,6 +174,7 @@ tbprof_status tbprof_start(const char *logdir, const tbprof_options *options) {
                                     sessions.current->holder, age_s / 1e9);
     } else {
         sessions.is_expired = false;
+        tbp_janitor_reap();
         status = start(logdir ? logdir : "", options);
     }
     pthread_mutex_unlock(&sessions.lock);
@@ -268,6 +269,7 @@ tbprof_status tbprof_stop(int is_wanted) {
         status = stop(is_wanted != 0);
     } else if (sessions.is_expired) { /* it has been saved when its time was over */
         sessions.is_expired = false;
+        tbp_janitor_reap();
         status = sessions.expired == TBPROF_OK
                      ? TBPROF_OK
                      : tbp_last_error_set(sessions.expired, "%s", sessions.expired_text);
