@@ -190,6 +190,25 @@ static void read_event(struct tbp_json_trace *jt, const struct tbp_json_event *e
     }
 }
 
+/* Stacks that were sampled beside the events stand in a list of their own. */
+static bool read_header(struct tbp_json_trace *jt, struct tbp_str key) {
+    struct tbp_json_pull *j = &jt->json;
+    uint64_t n = 0, offset = j->offset;
+    if (!tbp_str_is(key, "samples"))
+        return false;
+    enum tbp_json_token token = tbp_json_pull_next(j);
+    if (token != TBP_JSON_ARRAY) {
+        tbp_json_pull_skip(j, token);
+        return true;
+    }
+    while ((token = tbp_json_pull_next(j)) != TBP_JSON_ARRAY_END && token != TBP_JSON_END) {
+        tbp_json_pull_skip(j, token);
+        n++;
+    }
+    tbp_ledger_count(&jt->host->ledger, TBP_LEDGER_NOT_SHOWN, n, offset);
+    return true;
+}
+
 /* "/device:GPU:0" or "/host:CPU", whole. */
 static bool is_plane_name(struct tbp_str s) {
     size_t colon = tbp_str_rfind(s, ':');
@@ -281,7 +300,7 @@ static void finish(struct tbp_json_trace *jt) {
 }
 
 static const struct tbp_json_dialect dialect = {
-    .event = read_event, .finish = finish, .keeps_args = true};
+    .event = read_event, .header = read_header, .finish = finish, .keeps_args = true};
 
 static int read_chrome(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
     (void)pool;

@@ -422,6 +422,10 @@ class Adversarial(Base):
                                       "as": ("50", "10"), "nodur": ("70", "0"), "inst": ("71", "0"), "count": ("72", "0")})
         self.assertEqual(self.findings(p), {"records_dropped": (2, 20)})  # the ends; a kind that no page shows is no loss
         self.reads(kineto(x("a"), ph("Z", "z", 90), ph("O", "o", 91)), ["a"], {"not_shown": 2}, dropped=2)
+        # Stacks sampled beside the events are no events, and not lost in silence.
+        beside = b'],"samples":[{"cpu":0,"ts":1,"sf":5},{"cpu":0,"ts":2,"sf":5},7],"stackFrames":{"5":{"name":"f"}}}'
+        self.reads(chrome(x("a", cat="some"))[:-2] + beside, ["a"], {"not_shown": 3}, read=1, emitted=1)
+        self.reads(chrome(x("a", cat="some"))[:-2] + b'],"samples":{"a":[1]}}', ["a"], {}, read=1, emitted=1)
 
     def test_20(self):
         names = ["cuLaunchKernelEx", "hipExtModuleLaunchKernel", "somethingNew"]
