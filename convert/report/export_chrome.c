@@ -16,6 +16,7 @@ struct chrome_line {
     struct tbp_json *j;
     const struct tbp_line *line;
     uint32_t pid, tid, category_stat;
+    uint32_t host; /* 0 for the first, another number for each */
     bool is_device, is_work;
     bool *is_first;
     struct tbp_event_texts texts;
@@ -61,12 +62,22 @@ static struct tbp_str category_of(const struct chrome_line *c, size_t i, struct 
     return has & TBP_HAS_CORRELATION ? TBP_STR("cuda_runtime") : TBP_STR("user_annotation");
 }
 
-static void put_stat(struct tbp_json *j, const struct tbp_stat *st, const char *comma) {
+/* Each host counts its launches from the same number on. */
+static uint64_t correlation_of(const struct chrome_line *c, const struct tbp_stat *st) {
+    uint64_t id = tbp_stat_iu(st);
+    return id && id <= UINT32_MAX ? id | (uint64_t)c->host << 32 : id;
+}
+
+static void put_stat(const struct chrome_line *c, const struct tbp_stat *st, const char *comma) {
+    struct tbp_json *j = c->j;
     bool is_correlation = st->meta->key == TBP_STAT_CORRELATION_ID;
     tbp_json_lit(j, comma);
     tbp_json_str(j, is_correlation ? TBP_STR("correlation") : st->meta->name, TBP_JSON_GVIZ);
     tbp_json_char(j, ':');
-    if (st->type == TBP_STAT_DOUBLE)
+    if (is_correlation && (st->type == TBP_STAT_INT64 || st->type == TBP_STAT_UINT64) &&
+        correlation_of(c, st) <= INT64_MAX)
+        tbp_json_u64(j, correlation_of(c, st));
+    else if (st->type == TBP_STAT_DOUBLE)
         tbp_json_proto_number(j, st->d);
     else if (st->type == TBP_STAT_INT64)
         tbp_json_i64(j, st->i);
@@ -90,7 +101,7 @@ static void put_args(struct chrome_line *c, size_t i) {
         if (st.type == TBP_STAT_NONE || st.type == TBP_STAT_BYTES || st.meta->name.n == 0 ||
             st.meta == &metas[c->category_stat])
             continue;
-        put_stat(c->j, &st, comma);
+        put_stat(c, &st, comma);
         comma = ",";
     }
     tbp_json_char(c->j, '}');
@@ -138,7 +149,7 @@ static void put_counter(struct chrome_line *c, size_t i) {
     tbp_json_lit(c->j, ",\"args\":{");
     struct tbp_stat_iter it = tbp_stat_iter_event(c->line, i);
     for (struct tbp_stat st; tbp_stat_next(&it, &st); comma = ",")
-        put_stat(c->j, &st, comma);
+        put_stat(c, &st, comma);
     tbp_json_lit(c->j, "}}");
 }
 
@@ -174,10 +185,12 @@ static void put_event(struct chrome_line *c, size_t i) {
 
 void tbp_export_chrome(struct tbp_json *j, const struct tbp_host *h, uint32_t *pid,
                        bool *is_first) {
+    const uint32_t host = *pid - 1;
     for (size_t p = 0; p < h->n_planes; p++) {
         const struct tbp_plane *plane = &h->planes[p];
         struct chrome_line c = {.j = j,
                                 .pid = *pid,
+                                .host = host,
                                 .is_device = tbp_is_device_plane(plane->name),
                                 .is_first = is_first};
         if (plane->n_lines == 0)

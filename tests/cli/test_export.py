@@ -78,6 +78,26 @@ class Export(Case):
                  if e["ph"] == "M" and e["name"] == "process_name" and e["args"]["name"] == "/host:CPU"]
         self.assertEqual((len(hosts), len(set(hosts))), (2, 2))
 
+    def test_launches_of_several_hosts_stay_apart(self):
+        """Both ranks count their launches from 1 on: mm started 10 us of work, add 30; work without a launch has none."""
+        os.mkdir(self.path("ranks"))
+        for rank, name, us in ((0, "mm", 10), (1, "add", 30)):
+            call = {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 5, "dur": 1,
+                    "args": {"correlation": 1}}
+            work = [{"ph": "X", "cat": "kernel", "name": n, "pid": 0, "tid": 7, "ts": 20 + 40 * i, "dur": us, "args":
+                     {"device": 0, "stream": 7, "correlation": i}} for i, n in ((1, "k"), (0, "free"), (-1, "none"))]
+            op = {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 0, "dur": 10, "args": {}}
+            with open(self.path("ranks", f"rank{rank}.1.pt.trace.json"), "w", encoding="utf-8") as f:
+                json.dump({"schemaVersion": 1, "traceEvents": [op, call, *work]}, f)
+        back = self.path("back.json")
+        with open(back, "w", encoding="utf-8") as f:
+            f.write(self.expect(0, "export", self.path("ranks"), "--chrome").stdout)
+        for path in (self.path("ranks"), back):
+            rows = {r["name"]: r["device_us"] for r in self.table(path)}
+            self.assertEqual((rows["mm"], rows["add"], rows["k"]), (10, 30, 40))
+        ids = {e["name"]: e["args"].get("correlation") for e in self.chrome(self.path("ranks")) if e["ph"] == "X"}
+        self.assertEqual((ids["free"], ids["none"]), (None, None))
+
     def test_csv(self):
         text = self.expect(0, "export", self.profile(), "--csv").stdout
         rows = {r["name"]: r for r in csv.DictReader(io.StringIO(text)) if not r["name"].startswith("Memory")}
