@@ -122,7 +122,7 @@ struct kineto {
     TBP_VEC(struct device) devices;
     TBP_VEC(char) text;
     struct tbp_forward_links forward;
-    bool is_amd;
+    const char *vendor; /* of the devices; NULL: nothing tells */
 };
 
 /* ---- what an event is ---- */
@@ -160,8 +160,11 @@ static enum kind kind_of(struct kineto *k, const struct tbp_json_event *e) {
         return kind_of_legacy(e);
     struct tbp_str cat = e->cat.text;
     struct cached *c = slot_of(k->kind_cache, cat);
-    if (!c->text.p || !tbp_str_eq(c->text, cat))
+    if (!c->text.p || !tbp_str_eq(c->text, cat)) {
         *c = (struct cached){cat, (uint8_t)find_kind(cat)};
+        if (tbp_str_starts(cat, "xpu_"))
+            k->vendor = "Intel";
+    }
     return (enum kind)c->value;
 }
 
@@ -590,7 +593,8 @@ static bool read_header(struct tbp_json_trace *jt, struct tbp_str key) {
     struct kineto *k = jt->ctx;
     struct tbp_json_pull *j = &jt->json;
     k->jt = jt;
-    k->is_amd |= tbp_str_starts(key, "hip_") || tbp_str_starts(key, "roctracer");
+    if (tbp_str_starts(key, "hip_") || tbp_str_starts(key, "roctracer"))
+        k->vendor = "AMD";
     if (tbp_str_is(key, "deviceProperties")) {
         read_devices(k, j);
     } else if (tbp_str_is(key, "distributedInfo")) {
@@ -602,6 +606,16 @@ static bool read_header(struct tbp_json_trace *jt, struct tbp_str key) {
         return false;
     }
     return true;
+}
+
+static const char *vendor_of(struct tbp_str device) {
+    static const struct {
+        const char *text, *vendor;
+    } names[] = {{"AMD", "AMD"}, {"Radeon", "AMD"}, {"Intel", "Intel"}, {"Ascend", "Huawei"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (tbp_str_has(device, names[i].text))
+            return names[i].vendor;
+    return NULL;
 }
 
 /* Planes of devices tell what the device is. */
@@ -619,12 +633,12 @@ static void describe_devices(struct kineto *k) {
         tbp_trace_plane_u64(t, plane, "memory_size", d->memory_bytes);
         tbp_trace_plane_u64(t, plane, "compute_cap_major", d->major);
         tbp_trace_plane_u64(t, plane, "compute_cap_minor", d->minor);
-        k->is_amd |= tbp_str_has(d->name, "AMD") || tbp_str_has(d->name, "Radeon");
+        k->vendor = vendor_of(d->name) ? vendor_of(d->name) : k->vendor;
     }
     for (uint32_t i = 0; i < t->planes.n; i++)
         if (tbp_is_gpu_plane(t->planes.at[i].name))
             tbp_trace_plane_text(t, i, "device_vendor",
-                                 k->is_amd ? TBP_STR("AMD") : TBP_STR("Nvidia"));
+                                 tbp_str_c(k->vendor ? k->vendor : "Nvidia"));
 }
 
 static void finish(struct tbp_json_trace *jt) {

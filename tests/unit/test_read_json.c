@@ -75,6 +75,32 @@ Test(read_kineto, kernel_knows_op_launch_and_details) {
     tbp_host_release(&h);
 }
 
+Test(read_kineto, vendors_are_told_by_names_and_categories) {
+    static const struct {
+        const char *device, *category, *vendor;
+    } cases[] = {{"Tesla V100", "cuda_runtime", "Nvidia"},
+                 {"AMD Instinct MI210", "cuda_runtime", "AMD"},
+                 {"Intel(R) Data Center GPU Max 1550", "xpu_runtime", "Intel"},
+                 {"", "xpu_runtime", "Intel"},
+                 {"Ascend910B", "privateuse1_runtime", "Huawei"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tbp_host h;
+        struct tbp_stat st;
+        char text[600];
+        snprintf(text, sizeof text,
+                 "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,\"name\":\"%s\"}],"
+                 "\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"launch\",\"pid\":9,"
+                 "\"tid\":9,\"ts\":0,\"dur\":1},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\","
+                 "\"pid\":0,\"tid\":7,\"ts\":2,\"dur\":1,\"args\":{\"device\":0,\"stream\":7}}]}",
+                 cases[i].device, cases[i].category);
+        read_text(&h, text);
+        const struct tbp_line *l = line_named(&h, "Stream #7(Compute)");
+        cr_assert(tbp_plane_stat_named(l->plane, "device_vendor", &st));
+        cr_expect(tbp_str_is(tbp_stat_s(&st), cases[i].vendor), "%s", cases[i].device);
+        tbp_host_release(&h);
+    }
+}
+
 Test(read_kineto, step_marks_are_roots_and_hold_other_threads) {
     struct tbp_host h;
     read_text(&h, kineto);
