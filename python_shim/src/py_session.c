@@ -42,8 +42,26 @@ static int set_options(tbprof_options *options, PyObject *dict) {
     return 0;
 }
 
+/* Each session of the process has another one, 0: none was yet. */
+static long generation_now(void) {
+    return (long)(__atomic_load_n(&tbprof_g_state, __ATOMIC_ACQUIRE) >> 48);
+}
+
+static PyObject *generation(PyObject *self, PyObject *unused) {
+    (void)self, (void)unused;
+    return PyLong_FromLong(generation_now());
+}
+
+static int note_start(PyObject *session) {
+    PyObject *number = PyLong_FromLong(generation_now());
+    int rc = number ? PyObject_SetAttrString(session, "generation", number) : -1;
+    Py_XDECREF(number);
+    return rc ? rc : PyObject_SetAttrString(session, "is_open", Py_True);
+}
+
 /* start(logdir, options, session) -> level of the Python tracer that was asked for, by whatever
- * means. session.is_open is set here, where no signal's exception can come between. */
+ * means. session.is_open and .generation are set here, where no signal's exception can come
+ * between. */
 static PyObject *start(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     (void)self;
     Py_ssize_t size;
@@ -66,7 +84,7 @@ static PyObject *start(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     Py_END_ALLOW_THREADS Py_DECREF(path);
     if (status != TBPROF_OK)
         return tbp_py_refuse(status);
-    if (PyObject_SetAttrString(args[2], "is_open", Py_True)) {
+    if (note_start(args[2])) {
         tbprof_stop(0);
         return NULL;
     }
@@ -164,6 +182,7 @@ static PyObject *metadata(PyObject *self, PyObject *const *args, Py_ssize_t n) {
 PyMethodDef tbp_py_session_methods[] = {
     TBP_PY_FAST("start", start, "start(logdir, options, session) -> level of the Python tracer"),
     TBP_PY_FAST("stop", stop, "stop(save=True, session)"),
+    {"generation", generation, METH_NOARGS, "generation() -> number of the last session"},
     {"pause", pause_recording, METH_NOARGS, NULL},
     {"resume", resume_recording, METH_NOARGS, NULL},
     TBP_PY_FAST("snapshot", snapshot, "snapshot(run=None)"),

@@ -99,12 +99,13 @@ def _tracer(what, *arguments):
 
 
 class Session:
-    """The process's session, as the style that starts it has it. is_open: the one that runs is this style's. A signal's
-    exception (Ctrl-C) may come between any two lines, and what a style notes after a start would be missing: a start
-    is whole or undone here, a stop ends the session whatever comes, and is_open is right in between."""
+    """The process's session, as the style that starts it has it. is_open: this style has started it and not stopped it
+    yet; somebody else may have, and may have started one of his own, which is left alone. A signal's exception (Ctrl-C)
+    may come between any two lines, and what a style notes after a start would be missing: a start is whole or undone
+    here, a stop ends the session whatever comes, and is_open is right in between."""
 
     def __init__(self):
-        self.is_open = False
+        self.is_open, self.generation = False, None
 
     def start(self, logdir, options=None, *, exclude=(), **more):
         """As start() of this module."""
@@ -113,7 +114,7 @@ class Session:
         self.is_open = False
         try:
             level = native.start(folder, texts, self)
-            _left_open[:] = [folder]
+            _left_open[:] = [self, folder]
             if level and _left_open:  # else another thread has stopped it
                 _tracer("start", level, beginnings)
             _call_hooks(0)
@@ -121,8 +122,16 @@ class Session:
             self.drop()
             raise
 
+    def expect_own(self):
+        """Raises UnavailableError if by now another session is there than the one that was started here."""
+        if self.is_open and self.generation not in (None, native.generation()):
+            self.is_open = False
+            raise errors.UnavailableError("this profiler session was stopped by somebody else, who has started another")
+
     def stop(self, save=True):
-        """Ends whatever session runs; raises UnavailableError if there is none."""
+        """Ends the session, or whatever session runs if none was started here; raises UnavailableError if there is
+        none."""
+        self.expect_own()
         try:
             if is_active(1):
                 _call_hooks(1)
@@ -173,8 +182,17 @@ def warm_up(options=None):
         session.drop()
 
 
-_left_open = []  # the log directory of a session that was started here
-os.register_at_fork(after_in_child=_left_open.clear)
+_left_open = []  # the Session that was started here last, and its log directory
+
+
+def _in_child():
+    """It is not saved at the end of a child. If the child is recorded (follow_fork), that is the same session's part."""
+    for session in _left_open[:1]:
+        session.generation = native.generation()
+    _left_open.clear()
+
+
+os.register_at_fork(after_in_child=_in_child)
 
 
 @atexit.register
@@ -191,7 +209,7 @@ def _save_at_exit():
     """Of a program that ends while it is recorded."""
     if not _left_open:
         return
-    wants_run = bool(_left_open[0])
+    wants_run = bool(_left_open[1])
     try:
         stop(wants_run)
         if wants_run:

@@ -271,8 +271,13 @@ def start(logdir, options, session):
     for key, value in kept:
         _check(library.tbprof_options_set(block, key, value))
     _check(library.tbprof_start(os.fsencode(logdir), block))
+    session.generation = generation()
     session.is_open = True
     return 0
+
+
+def generation():
+    return _state.value >> 48 if _library else 0
 
 
 def stop(save=True, session=None):

@@ -63,6 +63,7 @@ def _switch(change):
     with _state.lock:
         if _state.session.is_open:
             with contextlib.suppress(errors.UnavailableError):  # somebody else has stopped the session
+                _state.session.expect_own()
                 change()
 
 

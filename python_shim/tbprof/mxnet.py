@@ -115,11 +115,13 @@ class _Profiler:
             self.paused = paused
             if self.session.is_open:
                 with contextlib.suppress(errors.Error):
+                    self.session.expect_own()
                     (_core.pause if paused else _core.resume)()
 
     def _start_session(self):
         if self.session.is_open:
             with contextlib.suppress(errors.UnavailableError):  # else somebody has stopped it
+                self.session.expect_own()
                 _core.resume()
                 return
         try:
@@ -211,6 +213,7 @@ class _Profiler:
         if not self.session.is_open:
             return
         try:
+            self.session.expect_own()
             if is_last:
                 self.session.stop()
             else:

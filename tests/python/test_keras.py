@@ -236,6 +236,20 @@ class Trouble(recorded.Case):
         self.assertTrue(tbprof.is_active())
         tbprof.stop(save=False)
 
+    def test_a_session_that_the_program_started_meanwhile_is_its_own(self):
+        class Changing(Model):
+            def next_batch(model):  # pylint: disable=no-self-argument
+                if model.seen == 3:
+                    tbprof.stop(save=False)
+                    tbprof.start(self.logdir)
+        Changing().fit(tbprof.keras.ProfilerCallback(self.logdir, (2, 5)))
+        self.assertTrue(tbprof.is_active())
+        tbprof.stop()
+        self.run_of()
+        self.assertEqual(recorded.runs(os.path.join(self.logdir, "train")), [])
+        self.assertEqual(len(self.told()), 1, self.told())
+        self.assertIn("stopped by somebody else", self.told()[0])
+
     def test_a_stop_that_fails_is_one_warning(self):
         model = Model()
         callback = tbprof.keras.ProfilerCallback(self.logdir, (2, 3))

@@ -11,6 +11,7 @@ import threading
 import time
 import types
 import unittest
+import warnings
 from unittest import mock
 
 import interrupt
@@ -119,6 +120,62 @@ class Sessions(recorded.Case):
             if not place:
                 break
         self.assertGreater(line, 5)
+
+    def test_a_style_leaves_a_session_alone_that_somebody_started_after_stopping_its_own(self):
+        for name, (start, stop) in self.styles().items():
+            if name in ("plain", "tf"):  # these end what runs, as TensorFlow does
+                continue
+            with self.subTest(style=name):
+                start()
+                tbprof.stop(save=False)
+                mine = f"{self.logdir}-{name}"
+                tbprof.start(mine, python_tracer_level=1)
+                with contextlib.suppress(errors.Error, RuntimeError):
+                    stop()
+                stop_tracing_would_miss_this = subprocess.list2cmdline
+                stop_tracing_would_miss_this([])
+                self.assertTrue(tbprof.is_active())
+                tbprof.stop()
+                names = [e["name"] for e in recorded.events(self.run_of(mine))]
+                self.assertEqual(len([n for n in names if n.endswith(" list2cmdline")]), 1)
+                if name != "mindspore":  # which can be started once
+                    start()
+                    stop()
+                self.expect_none_is_left(name)
+
+    def test_a_style_pauses_and_saves_no_session_of_somebody_else(self):
+        styles = self.styles()
+        for name, pause in (("cntk", tbprof.cntk.disable_profiler), ("mxnet", tbprof.mxnet.pause)):
+            with self.subTest(style=name):
+                start, stop = styles[name]
+                start()
+                tbprof.stop(save=False)
+                tbprof.start(f"{self.logdir}-{name}")
+                pause()
+                self.assertTrue(tbprof.is_active())
+                if name == "mxnet":
+                    tbprof.mxnet.dump(finished=False)
+                tbprof.stop(save=False)
+                self.assertEqual(recorded.runs(f"{self.logdir}-{name}"), [])
+                with contextlib.suppress(errors.Error):
+                    stop()
+                with contextlib.suppress(errors.Error):
+                    tbprof.stop(save=False)
+
+    def test_a_child_that_is_recorded_ends_its_part_of_the_session(self):
+        with tbprof.jax.trace(self.logdir, profiler_options={"follow_fork": True}):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of a fork beside threads
+                child = os.fork()
+            if not child:
+                with tbprof.Trace("in child"):
+                    pass
+                try:
+                    tbprof.jax.stop_trace()
+                except BaseException:  # pylint: disable=broad-except
+                    os._exit(1)
+                os._exit(int(tbprof.is_active(0)))
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
 
     def test_unknown_options_name_the_nearest_one(self):
         with self.assertRaisesRegex(errors.InvalidArgumentError, "max_host_bytes"):
