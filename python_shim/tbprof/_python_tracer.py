@@ -9,8 +9,10 @@ import types
 from tbprof import _core
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_TOOL = "tbprof"
 _TOOL_IDS = (2, 3, 4, 5)  # sys.monitoring.PROFILER_ID, then the free ones
-_state = types.SimpleNamespace(tool=None, is_on=False, hook=None)
+# is_on: something of it may be installed; is_whole: all of it.
+_state = types.SimpleNamespace(tool=None, is_on=False, is_whole=False, hook=None)
 _lock = _core.new_lock()  # threads may start and stop sessions as they like
 
 
@@ -27,10 +29,7 @@ def _callbacks(level):
 
 def _start_monitoring(level):
     monitoring = sys.monitoring
-    _state.tool = next((i for i in _TOOL_IDS if monitoring.get_tool(i) is None), None)
-    if _state.tool is None:
-        return "all tools of sys.monitoring are taken"
-    monitoring.use_tool_id(_state.tool, "tbprof")
+    monitoring.use_tool_id(_state.tool, _TOOL)
     mask = 0
     for event, callback in _callbacks(level):
         monitoring.register_callback(_state.tool, event, callback)
@@ -38,50 +37,64 @@ def _start_monitoring(level):
             mask |= event
     monitoring.restart_events()  # what an earlier session left out may be wanted now
     monitoring.set_events(_state.tool, mask)
-    return None
 
 
 def _start_profile():
-    if sys.getprofile() is not None:
-        return f"another profiler is active ({sys.getprofile()!r})"
-    _state.hook = getattr(threading, "_profile_hook", None)
     threading.setprofile(_core.native.profile_bootstrap)
     _core.native.profile_install()
-    return None
+
+
+def _find_place():
+    """Why there is no place for the tracer, or None; nothing is installed yet."""
+    if hasattr(sys, "monitoring"):
+        _state.tool = next((i for i in _TOOL_IDS if sys.monitoring.get_tool(i) is None), None)
+        return "all tools of sys.monitoring are taken" if _state.tool is None else None
+    _state.hook = getattr(threading, "_profile_hook", None)
+    return None if sys.getprofile() is None else f"another profiler is active ({sys.getprofile()!r})"
 
 
 def _start(level, exclude):
     if not _core.has_extension:
         _core.warn("Python functions were not traced: the extension module does not load")
         return
-    disable = getattr(getattr(sys, "monitoring", None), "DISABLE", None)
-    _core.native.tracer_start(level, (_FOLDER, "<frozen importlib") + exclude, disable, types.FunctionType, types.MethodType)
-    problem = _start_monitoring(level) if hasattr(sys, "monitoring") else _start_profile()
+    problem = _find_place()
     if problem:
-        _core.native.tracer_stop()
         _core.warn(f"Python functions were not traced: {problem}")
         return
-    _state.is_on = True
+    disable = getattr(getattr(sys, "monitoring", None), "DISABLE", None)
+    _state.is_on = True  # first: what a signal's exception interrupts here is for _stop to undo
+    _core.native.tracer_start(level, (_FOLDER, "<frozen importlib") + exclude, disable, types.FunctionType, types.MethodType)
+    if hasattr(sys, "monitoring"):
+        _start_monitoring(level)
+    else:
+        _start_profile()
+    _state.is_whole = True
 
 
 def _stop_monitoring():
     monitoring = sys.monitoring
+    if monitoring.get_tool(_state.tool) != _TOOL:
+        was_whole, _state.is_whole = _state.is_whole, False
+        if was_whole:
+            raise RuntimeError("somebody has taken its tool of sys.monitoring away")
+        return
     monitoring.set_events(_state.tool, 0)
     for event, _ in _callbacks(2):
         monitoring.register_callback(_state.tool, event, None)
+    _state.is_whole = False
     monitoring.free_tool_id(_state.tool)
 
 
 def _stop():
     if not _state.is_on:
         return
-    _state.is_on = False
     left_out = _core.native.tracer_stop()
     if hasattr(sys, "monitoring"):
         _stop_monitoring()
     else:
         _core.native.profile_remove()
         threading.setprofile(_state.hook)
+    _state.is_on = _state.is_whole = False  # last: a stop that is interrupted can be repeated
     if left_out["too_deep"]:
         _core.warn(f"{left_out['too_deep']} Python calls were nested deeper than 512 and not recorded")
     if left_out["unknown"]:

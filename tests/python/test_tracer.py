@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The Python function tracer; runs the same under every version of Python there is (TBPROF_PYTHONS, a list)."""
+import itertools
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import time
 import unittest
 import warnings
 
+import interrupt
 import recorded
 import tbprof
 import tbprof._core
@@ -40,6 +42,12 @@ def recursive(n):
 
 def tail_of(e):
     return e["name"].rsplit(" ", 1)[-1]
+
+
+def is_on():
+    if hasattr(sys, "monitoring"):
+        return "tbprof" in map(sys.monitoring.get_tool, range(6))
+    return threading._profile_hook is not None  # pylint: disable=protected-access
 
 
 class Tracer(recorded.Case):
@@ -77,11 +85,46 @@ class Tracer(recorded.Case):
         self.assertIn("in the function tracer", self.told()[0])
         self.run_of()
 
+    def interrupted(self, call_of):
+        """Calls call_of() anew until a signal at each of its lines was tried; yields the places."""
+        for line in itertools.count():
+            place = interrupt.at_line(call_of(), line)
+            yield place
+            if not place:
+                break
+        self.assertGreater(line, 20)
+
+    def assert_gone(self, place):
+        self.assertFalse(is_on(), place)
+        self.assertIsNone(sys.getprofile(), place)
+        with self.assertRaises(tbprof.errors.UnavailableError, msg=place):
+            tbprof.stop()
+
+    def test_a_signal_at_any_line_of_a_start_leaves_neither_tracer_nor_session(self):
+        sessions = []
+
+        def start():
+            sessions.append(tbprof._core.Session())
+            return lambda: sessions[-1].start("", python_tracer_level=2)
+        for place in self.interrupted(start):
+            if place is None or sessions[-1].is_open:  # the signal came after all was done
+                sessions[-1].drop()
+            self.assert_gone(place)
+        self.assertEqual(self.told(), [])
+        self.assertEqual(self.count(self.traced(lambda: leaf(1)), "leaf"), 1)
+
+    def test_a_signal_at_any_line_of_a_stop_leaves_no_tracer(self):
+        def stop():
+            session = tbprof._core.Session()
+            session.start("", python_tracer_level=2)
+            return session.stop
+        for place in self.interrupted(stop):
+            if tbprof.is_active(0):  # before its first line
+                tbprof.stop()
+            self.assert_gone(place)
+        self.assertEqual(self.told(), [])
+
     def test_a_child_is_traced_only_if_it_is_recorded(self):
-        def is_on():
-            if hasattr(sys, "monitoring"):
-                return sys.monitoring.get_tool(sys.monitoring.PROFILER_ID) is not None
-            return threading._profile_hook is not None  # pylint: disable=protected-access
         for options, expected in (({}, False), ({"follow_fork": True}, True)):
             tbprof.start(self.logdir, python_tracer_level=1, **options)
             self.assertTrue(is_on())
