@@ -56,6 +56,12 @@ def _call_hooks(which):
             tell(f"tbprof: {e!r} while a session {'is stopped' if which else 'starts'}; it goes on")
 
 
+def text_of(error):
+    """Its kind and what it says, if anything, for a warning."""
+    said = str(error)
+    return type(error).__name__ + (f": {said}" if said else "")
+
+
 def tell(text, stacklevel=3):
     """A warning that stays one, even where warnings are errors."""
     try:
@@ -102,10 +108,11 @@ class Session:
     """The process's session, as the style that starts it has it. is_open: this style has started it and not stopped it
     yet; somebody else may have, and may have started one of his own, which is left alone. A signal's exception (Ctrl-C)
     may come between any two lines, and what a style notes after a start would be missing: a start is whole or undone
-    here, a stop ends the session whatever comes, and is_open is right in between."""
+    here, a stop ends the session whatever comes, and is_open is right in between. run: the folder that its last stop
+    has written; "": none."""
 
     def __init__(self):
-        self.is_open, self.generation = False, None
+        self.is_open, self.generation, self.run = False, None, ""
 
     def start(self, logdir, options=None, *, exclude=(), **more):
         """As start() of this module."""
@@ -128,17 +135,27 @@ class Session:
             self.is_open = False
             raise errors.UnavailableError("this profiler session was stopped by somebody else, who has started another")
 
-    def stop(self, save=True):
+    def stop(self, save=True, finish=None):
         """Ends the session, or whatever session runs if none was started here; raises UnavailableError if there is
-        none."""
-        self.expect_own()
+        none. finish(run) is called in any case: it completes the run."""
+        self.run = ""
+        try:
+            self.expect_own()
+            self._end(save)
+        finally:
+            if finish:
+                finish(self.run)
+
+    def _end(self, save):
         try:
             if is_active(1):
                 _call_hooks(1)
             _tracer("stop")
         finally:
+            is_saved = save and _left_open[1:] != [""]
             try:
                 native.stop(save, self)
+                self.run = native.last_run() if is_saved else ""
             finally:
                 _left_open.clear()
                 _tracer("stop")  # another thread has started this session, and its tracer meanwhile

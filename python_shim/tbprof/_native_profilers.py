@@ -11,11 +11,11 @@ from tbprof import _core, _xplane
 
 
 class Driver:
-    """One session of a framework's profiler, and its steps."""
+    """One session of a framework's profiler, and its steps. tell(reason, text) says what is missing in the run."""
 
-    def __init__(self, start, stop, step):
+    def __init__(self, start, stop, step, tell):
         self._folder = tempfile.mkdtemp(prefix="tbprof-native-")
-        self._stop, self._make_step, self._step = stop, step, None
+        self._stop, self._make_step, self._step, self._tell = stop, step, None, tell
         try:
             start(self._folder)
         except BaseException:
@@ -33,16 +33,21 @@ class Driver:
             step.__exit__(None, None, None)
 
     def stop(self, run):
-        """Ends it and puts its planes into the run (a folder; "": there is none)."""
+        """Ends it and puts its planes into the run (a folder; "": there is none). If that fails, the run is ours."""
         try:
-            self.end_step()
-            self._stop()
+            try:
+                self.end_step()
+            finally:
+                self._stop()
             theirs = glob.glob(os.path.join(self._folder, "plugins", "profile", "*", "*.xplane.pb"))
             ours = glob.glob(os.path.join(run, "*.xplane.pb")) if run else []
             if len(theirs) == 1 and len(ours) == 1:
                 _put_together(theirs[0], ours[0])
             elif ours:
-                _core.tell(f"tbprof: the backend's own profiler left {len(theirs)} files; the run has our events only")
+                raise ValueError(f"it has left {len(theirs)} files, not one")
+        except Exception as e:  # pylint: disable=broad-except
+            self._tell("native stop", f"native=True: what the backend's own profiler has recorded is not in the run "
+                       f"({_core.text_of(e)}); our events alone are")
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -50,6 +55,8 @@ class Driver:
 def _put_together(theirs, ours):
     with open(theirs, "rb") as file:
         their_bytes = file.read()
+    if not any(number == _xplane.PLANES for number, _, _ in _xplane.fields(their_bytes)):
+        raise ValueError("its file is empty")
     with open(ours, "rb") as file:
         together = _xplane.beside(their_bytes, file.read())
     temporary = os.path.join(os.path.dirname(ours), f".{os.path.basename(ours)}.tmp.{os.getpid()}")
@@ -58,19 +65,19 @@ def _put_together(theirs, ours):
     os.replace(temporary, ours)
 
 
-def _tensorflow():
+def _tensorflow(tell):
     profiler = sys.modules["tensorflow"].profiler.experimental
-    return Driver(profiler.start, profiler.stop, lambda name, n: profiler.Trace(name, step_num=n, _r=1))
+    return Driver(profiler.start, profiler.stop, lambda name, n: profiler.Trace(name, step_num=n, _r=1), tell)
 
 
-def _jax():
+def _jax(tell):
     profiler = sys.modules["jax"].profiler
     options = profiler.ProfileOptions()
     options.python_tracer_level = 0  # ours does that
 
     def start(folder):
         profiler.start_trace(folder, profiler_options=options)
-    return Driver(start, profiler.stop_trace, lambda name, n: profiler.StepTraceAnnotation(name, step_num=n))
+    return Driver(start, profiler.stop_trace, lambda name, n: profiler.StepTraceAnnotation(name, step_num=n), tell)
 
 
 def start(backend, tell):
@@ -81,7 +88,8 @@ def start(backend, tell):
              "recorded")
         return None
     try:
-        return make()
+        return make(tell)
     except Exception as e:  # pylint: disable=broad-except
-        tell("native", f"native=True: {e!r}; our events alone are recorded")
+        tell("native", f"native=True: the profiler of {backend} does not start ({_core.text_of(e)}); our events alone "
+             "are recorded")
         return None

@@ -88,7 +88,7 @@ def stop_profiler():
             return  # somebody else has stopped it
         if _core.stats()["dropped_cap"]:
             _core.tell("Warning: Performance Profiler: Buffer is full, no more events will be recorded.")
-        _write(_state.folder, _tables.read(_core.last_run()))
+        _write(_state.folder, _tables.read(_state.session.run))
 
 
 def _write(folder, run):

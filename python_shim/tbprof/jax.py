@@ -93,11 +93,10 @@ def start_trace(log_dir, create_perfetto_link=False, create_perfetto_trace=False
                    "run's folder: open it at ui.perfetto.dev")
 
 
-def _write_perfetto_trace():
+def _write_perfetto_trace(folder):
     """The run's trace viewer page without what Perfetto does not know."""
     import json
-    folder = _core.last_run()
-    for name in sorted(os.listdir(folder)):
+    for name in sorted(os.listdir(folder)) if folder else ():
         if name.endswith(".trace.json.gz"):
             with gzip.open(os.path.join(folder, name), "rb") as file:
                 trace = json.load(file)
@@ -114,9 +113,8 @@ def stop_trace():
         if not _state.session.is_open:
             raise RuntimeError("No profile started")
         wants_perfetto = _state.wants_perfetto
-        _state.session.stop()  # also if saving fails, it has ended: the next trace can start
-        if wants_perfetto:
-            _write_perfetto_trace()
+        # Also if saving fails, it has ended: the next trace can start.
+        _state.session.stop(finish=_write_perfetto_trace if wants_perfetto else None)
 
 
 @contextmanager

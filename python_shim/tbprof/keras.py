@@ -140,6 +140,8 @@ class ProfilerCallback:
             self._open("step", f"{self._name} {self._batch}")
         elif self._is_recording:
             _core.step_begin(self._name, self._batch)
+            if self._input is None:
+                self._open("step", "step body")  # the Profile tab shows no step with nothing inside
 
     @_never_raises
     def on_epoch_end(self, epoch, logs=None):
@@ -247,12 +249,11 @@ class ProfilerCallback:
         for kind in ("step", "batch", "predict", "validation", "epoch"):
             self._close(kind)
         self._stop_tracking()
-        driver, self._driver = self._driver, None
+        driver = self._driver
         try:
-            self._session.stop()
+            self._session.stop(finish=driver.stop if driver else None)
         finally:
-            if driver:
-                driver.stop(_core.last_run())
+            self._driver = None
 
     def _track(self):
         wants_driver = self._native and not self._is_recording  # whether there is one shows when it starts
@@ -278,6 +279,7 @@ class ProfilerCallback:
             self._driver.end_step()
             self._close("step")
         elif self._is_recording:
+            self._close("step")
             _core.step_end()
 
     def _open(self, kind, name):

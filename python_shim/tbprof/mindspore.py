@@ -119,7 +119,7 @@ class Profiler:
         self._has_finished = True
         try:
             self._session.stop()
-            self._run = _core.last_run()
+            self._run = self._session.run
         except errors.UnavailableError:
             pass  # somebody else has stopped it: there is nothing to analyse
         self._times["profiling_stop_time"] = _now()

@@ -222,7 +222,7 @@ class _Profiler:
             return  # somebody else has stopped it
         except errors.Error as e:
             raise _error(f"the run cannot be written: {e}") from e
-        run = _core.last_run()
+        run = self.session.run if is_last else _core.last_run()
         if run and run not in self.runs_read:
             self.runs_read.add(run)
             self._read_back(_tables.read(run))

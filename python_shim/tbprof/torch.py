@@ -338,7 +338,7 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
                 self._ops.stop()
         finally:
             self._session.stop(save)
-            self.run = _core.last_run() if save else ""
+            self.run = self._session.run
 
     def _discard(self):
         folder, self._folder = self._folder, None

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The callback for Keras, driven by a stand-in for Keras's training loop: the same hooks in the same order."""
+import contextlib
 import os
 import subprocess
 import sys
 import time
+import types
 import unittest
 import warnings
 from unittest import mock
@@ -13,7 +15,7 @@ import recorded
 import tbprof
 import tbprof.keras
 import tbprof.torch
-from tbprof import _core, _xplane
+from tbprof import _core, _keras_input, _xplane
 
 
 class Integer:
@@ -152,6 +154,11 @@ class Recording(recorded.Case):
         for before, after in zip(steps, steps[1:]):
             self.assertLessEqual(before["ts"] + before["dur"], after["ts"] + 0.001)
 
+    def test_steps_are_shown_though_nothing_is_told_apart_inside(self):
+        run = self.fit(Model(), track_input=False)
+        self.assertEqual(recorded.step_names(run), [f"train {i}" for i in range(2, 6)])
+        self.assertEqual(recorded.named(run, "step function"), [])
+
     def test_epochs_and_validation_are_scopes(self):
         callback = tbprof.keras.ProfilerCallback(self.logdir, (1, 20), train_subdir=False)
         Model(batches=3).fit(callback, epochs=2, validation=True)
@@ -181,6 +188,39 @@ class Recording(recorded.Case):
             self.assertTrue(getattr(callback, hook)._is_default)
 
 
+class Profiler:
+    """What _native_profilers uses of jax.profiler. Arguments: what start, a step's end and stop raise, and the file."""
+
+    def __init__(self, start=None, end=None, stop=None, file=b"\x0a\x0b\x12\x09/host:CPU"):
+        self._fails = {"start": start, "end": end, "stop": stop}
+        self._file, self.calls, self.folder = file, [], ""
+
+    def _call(self, what):
+        self.calls.append(what)
+        if self._fails.get(what):
+            raise self._fails[what]
+
+    ProfileOptions = types.SimpleNamespace
+
+    def start_trace(self, folder, profiler_options):
+        self.folder = folder
+        self._call("start")
+
+    def stop_trace(self):
+        self._call("stop")
+        run = os.path.join(self.folder, "plugins", "profile", "theirs")
+        os.makedirs(run)
+        if self._file is not None:
+            with open(os.path.join(run, "h.xplane.pb"), "wb") as file:
+                file.write(self._file)
+
+    @contextlib.contextmanager
+    def StepTraceAnnotation(self, name, step_num):  # pylint: disable=invalid-name
+        self._call(f"step {step_num}")
+        yield
+        self._call("end")
+
+
 class Native(recorded.Case):
     """The framework's own profiler beside ours; here, a session of ours stands in for its file."""
 
@@ -189,6 +229,86 @@ class Native(recorded.Case):
         self.assertEqual(recorded.step_names(self.run_of()), ["train 2", "train 3", "train 4"])
         self.assertEqual(len(self.told()), 1)
         self.assertIn("our events alone", self.told()[0])
+
+    def fit(self, profiler, fits=1):
+        """With a backend whose profiler that is; returns the callback."""
+        callback = tbprof.keras.ProfilerCallback(self.logdir, (2, 3), train_subdir=False, track_input=False, native=True)
+        with mock.patch.dict(sys.modules, jax=types.SimpleNamespace(profiler=profiler)), \
+                mock.patch.object(_keras_input, "backend_of", lambda model: "jax"):
+            for _ in range(fits):
+                model = Model()
+                model.fit(callback)
+                self.assertEqual(model.seen, 6)
+                self.assertFalse(tbprof.is_active(0))
+        return callback
+
+    def processes(self, run):
+        trace = recorded.page("trace_viewer", run)["traceEvents"]
+        return {e["args"]["name"] for e in trace if e.get("name") == "process_name"}
+
+    def test_theirs_and_ours_are_one_run(self):
+        profiler = Profiler()
+        self.fit(profiler)
+        self.assertEqual(profiler.calls, ["start", "step 2", "end", "step 3", "end", "stop"])
+        self.assertEqual(self.told(), [])
+        self.assertIn("/host:CPU tbprof", " ".join(self.processes(self.run_of())))
+        self.assertFalse(os.path.exists(profiler.folder))
+
+    def test_one_that_does_not_start_is_told_once_and_our_steps_are_there(self):
+        profiler = Profiler(start=RuntimeError("Profile has already been started."))
+        self.fit(profiler, fits=2)
+        self.assertEqual(profiler.calls, ["start", "start"])
+        self.assertEqual(len(self.told()), 1, self.told())
+        self.assertIn("the profiler of jax does not start (RuntimeError: Profile has already been started.)",
+                      self.told()[0])
+        for run in recorded.runs(self.logdir):
+            self.assertEqual(recorded.step_names(run), ["train 2", "train 3"])
+        self.assertEqual(len(recorded.runs(self.logdir)), 2)
+
+    def test_one_that_fails_later_is_told_once_and_the_run_is_ours(self):
+        for part, expected in ((dict(stop=RuntimeError("No profile started")), "(RuntimeError: No profile started)"),
+                               (dict(stop=MemoryError()), "(MemoryError)"),
+                               (dict(file=None), "it has left 0 files"), (dict(file=b""), "its file is empty"),
+                               (dict(file=b"\x0a\xff"), "(IndexError")):
+            with self.subTest(part=part):
+                self.setUp()
+                profiler = Profiler(**part)
+                callback = self.fit(profiler)
+                self.assertEqual(profiler.calls[-1], "stop")
+                self.assertIsNone(callback._driver)
+                self.assertEqual(len(self.told()), 1, self.told())
+                self.assertIn(expected, self.told()[0])
+                self.assertNotIn("tbprof", " ".join(self.processes(self.run_of())))
+                self.assertFalse(os.path.exists(profiler.folder))
+
+    def test_a_step_of_theirs_that_fails_ends_both_and_saves_them(self):
+        profiler = Profiler(end=ValueError("scope"))
+        self.fit(profiler)
+        self.assertEqual(profiler.calls[-1], "stop")
+        self.assertEqual(len(self.told()), 1, self.told())
+        self.assertIn("ValueError: scope", self.told()[0])
+        self.run_of()
+
+    def test_theirs_ends_with_a_session_of_ours_that_does_not_start_or_stop(self):
+        def fails(*_):
+            raise OSError("no space left")
+        run = None
+        for what in ("start", "stop"):
+            profiler = Profiler()
+            original = _core.native.stop
+            stop = fails if what == "start" else lambda _, session: [original(False, session), fails()]
+            with mock.patch.object(_core.native, what, stop):
+                self.fit(profiler)
+            self.assertEqual((profiler.calls[0], profiler.calls[-1]), ("start", "stop"))
+            self.assertEqual(len(self.told()), 1, self.told())
+            self.assertIn("OSError: no space left", self.told()[0])
+            self.assertEqual(run and self.processes(run), run and before)  # what was saved earlier stays as it was
+            self.warnings.clear()
+            if run is None:
+                tbprof.start(self.logdir)
+                tbprof.stop()
+                run = self.run_of()
+                before = self.processes(run)
 
     def test_our_plane_stands_beside_theirs_on_their_clock(self):
         spaces, brackets = [], []
