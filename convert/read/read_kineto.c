@@ -365,6 +365,8 @@ static void describe_host(struct kineto *k, const struct tbp_json_event *e, enum
         out->link = link_of(k);
         return;
     }
+    if (kind == KIND_PYTHON)
+        add_args(k, ARG_STACK, ARG_STACK);
     if (kind != KIND_OP && kind != KIND_ANNOTATION)
         return;
     add_args(k, ARG_DIMS, ARG_DTYPE);

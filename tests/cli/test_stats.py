@@ -76,6 +76,19 @@ class Averages(Case):
             rows = self.rows(self.profile([op(name, 0, 100, cat=cat), op("copy", 10, 20)]))
             self.assertEqual(rows[name, ""]["self_cpu_us"], 80)
 
+    def test_rows_by_stack(self):
+        """f called once from main, once from g; add once from f called by main; frames innermost first."""
+        main, below_g = "m.py(1): main;", "m.py(5): g;m.py(1): main;"
+        python = [op("m.py(9): f", ts, dur, cat="python_function", **{"Call stack": stack})
+                  for ts, dur, stack in ((0, 50, main), (60, 20, below_g))]
+        path = self.profile([*python, op("add", 10, 30, **{"Call stack": "m.py(9): f;" + main})])
+        found = {(n, g): (r["count"], r["self_cpu_us"]) for (n, g), r in self.rows(path, "--group-by", "stack").items()}
+        self.assertEqual(found, {("m.py(9): f", main[:-1]): (1, 20), ("m.py(9): f", below_g[:-1]): (1, 20),
+                                 ("add", "m.py(9): f;" + main[:-1]): (1, 30)})
+        one = self.rows(path, "--group-by", "stack", "--stack-depth", "1")
+        self.assertEqual({k: r["count"] for k, r in one.items()},
+                         {("m.py(9): f", "m.py(1): main"): 1, ("m.py(9): f", "m.py(5): g"): 1, ("add", "m.py(9): f"): 1})
+
     def test_times_without_and_with_what_is_nested(self):
         rows = self.rows(self.profile())
         self.assertEqual((rows["outer", ""]["cpu_us"], rows["outer", ""]["self_cpu_us"]), (100, 60))
@@ -249,6 +262,22 @@ class RecordedTables(Case):
         self.assertEqual((add["count"], add["self_cpu_us"]), (4, 72.79))
         products = [found["aten::mm", s]["cpu_us"] for s in ("[[16,10],[10,8]]", "[[10,16],[16,8]]")]
         self.assertEqual(products, [11.427, 4.988])
+
+
+    def test_rows_by_stack(self):
+        """The others are those of backward ops, which PyTorch shows with the stack of the forward op (so does `stacks`),
+        and those below frames of its own that it hides."""
+        path = glob.glob(os.path.join(TORCH, "torch-full", "worker0*.json"))[0]
+        ours, theirs = {}, {}
+        for r in json.loads(self.expect(0, "stats", path, "--json", "--group-by", "stack").stdout)["rows"]:
+            row = ours.setdefault((r["name"], r["group"]), [0, 0])
+            row[0], row[1] = row[0] + r["count"], row[1] + r["self_cpu_us"]
+        with open(os.path.join(TORCH, "torch-full", "oracle-key_averages-cycle0.json"), encoding="utf-8") as f:
+            for r in json.load(f)["by_stack5"]:
+                row = theirs.setdefault((r["key"], ";".join(r.get("stack", []))), [0, 0])
+                row[0], row[1] = row[0] + r["count"], row[1] + r["self_cpu_us"]
+        equal = [k for k, t in theirs.items() if k in ours and ours[k][0] == t[0] and abs(ours[k][1] - t[1]) < .0011]
+        self.assertEqual((len(equal), len(theirs)), (408, 501))
 
 
 MXNET = os.path.join(SHARED, "recordings", "mxnet-1.9.1")
