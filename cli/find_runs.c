@@ -177,6 +177,17 @@ static void collect_workers(struct tbp_runs *runs, struct tbp_arena *arena, cons
     tbp_vec_release(&files.list);
 }
 
+/* Of a run of xplanes a trace is no part. */
+static void skip_workers(struct tbp_runs *runs, struct tbp_arena *arena,
+                         const struct entries *entries) {
+    struct tbp_worker_file f;
+    for (size_t i = 0; i < entries->list.n; i++) {
+        const struct entry *e = &entries->list.at[i];
+        if (S_ISREG(e->st.st_mode) && tbp_worker_file_parse(&f, e->name, arena))
+            skip(runs, e->path, "lies beside xplanes: name the file itself to have it taken", true);
+    }
+}
+
 struct place {
     const char *path;
     unsigned depth;
@@ -239,6 +250,7 @@ static int visit(struct walk *w, struct place here, struct tbp_error *err) {
     if (run.n_hosts) {
         describe_folder(&run, w->arena, here.path);
         run.below = below_input(w->arena, w->root, here.path);
+        skip_workers(w->runs, w->arena, &entries);
     }
     if (run.n_hosts && run.logdir) {
         *tbp_vec_push(&w->runs->list) = run;
@@ -355,7 +367,9 @@ static int find_below(struct tbp_runs *runs, struct tbp_arena *arena, const char
         return tbp_fail(err, TBP_E_NOT_FOUND, "no run in folder '%s'; for instance '%s' %s", input,
                         runs->skipped.at[n_skipped].path, runs->skipped.at[n_skipped].why);
     return tbp_fail(err, TBP_E_NOT_FOUND,
-                    "no profile (*.xplane.pb, *.pt.trace.json) in folder '%s'", input);
+                    "no profile (*.xplane.pb, *.pt.trace.json) in folder '%s'; name a file "
+                    "itself to have it taken, whatever it is called",
+                    input);
 }
 
 int tbp_find_runs(struct tbp_runs *runs, struct tbp_arena *arena, const char *input,

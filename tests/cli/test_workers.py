@@ -4,9 +4,10 @@
 import gzip
 import json
 import os
+import shutil
 import unittest
 
-from support import SHARED, Case
+from support import SAMPLE, SHARED, Case
 
 
 def trace(kernel_us, rank=None):
@@ -60,6 +61,13 @@ class Workers(Case):
         found = self.hosts(self.path("traces"))
         self.assertEqual({r: sorted(h) for r, h in found.items()},
                          {"traces_span1": ["a", "b"], "traces_span2": ["a"]})
+
+    def test_traces_beside_xplanes_are_told(self):
+        self.write("a.100.pt.trace.json", trace(1))
+        shutil.copy(SAMPLE, self.path("traces", "b.xplane.pb"))
+        r = self.expect(0, "convert", "-o", self.path("log"), self.path("traces"))
+        self.assertIn("a.100.pt.trace.json': it lies beside xplanes: name the file itself", r.stderr)
+        self.assertEqual(list(self.hosts(self.path("traces"))["traces"]), ["b"])
 
     def test_a_lone_file_has_the_workers_name(self):
         self.write("node.7_1.1780.pt.trace.json", trace(1))
