@@ -282,6 +282,13 @@ static bool holds_nothing(const struct tbp_host *h) {
     return tbp_host_count_events(h) == 0;
 }
 
+/* Where the wire format breaks off. */
+static uint64_t first_damage(const struct tbp_ledger *l) {
+    uint64_t bad = l->first_offset[TBP_LEDGER_BAD_WIRE],
+             cut = l->first_offset[TBP_LEDGER_TRUNCATED];
+    return bad < cut ? bad : cut;
+}
+
 static int read_xplane(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
     struct reading r = {.host = host, .file = host->input.data, .budget = budget_of(&host->input)};
     index_planes(&r);
@@ -294,9 +301,8 @@ static int read_xplane(struct tbp_host *host, struct tbp_pool *pool, struct tbp_
         size_t n = host->path.n < sizeof path - 1 ? host->path.n : sizeof path - 1;
         memcpy(path, host->path.p, n);
         path[n] = 0;
-        status =
-            tbp_fail_at(err, TBP_E_FORMAT, path, host->ledger.first_offset[TBP_LEDGER_BAD_WIRE],
-                        "no plane could be read from this xplane file");
+        status = tbp_fail_at(err, TBP_E_FORMAT, path, first_damage(&host->ledger),
+                             "no plane could be read from this xplane file");
     }
     return status;
 }

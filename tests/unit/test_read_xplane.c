@@ -275,6 +275,19 @@ Test(read_xplane, every_cut_keeps_the_planes_before_it) {
     tbp_wire_out_release(&o);
 }
 
+/* Before the first plane's name nothing can be read of a cut file; the error tells where it is. */
+Test(read_xplane, a_cut_before_any_plane_is_an_error_with_its_place) {
+    struct tbp_wire_out o = {0};
+    tbp_wire_put_str(&o, TBP_XSPACE_HOSTNAMES, TBP_STR("h"));
+    size_t plane = o.n;
+    put_plane(&o, "first", 5);
+    struct tbp_host h;
+    struct tbp_error err;
+    cr_assert_eq(read_bytes(&h, o.at, plane + 8, &err), TBP_E_FORMAT);
+    cr_assert_eq(err.offset, plane);
+    tbp_wire_out_release(&o);
+}
+
 /* A line of two events: one whose stats have an id and an unsigned number, as an event has an id
  * and a duration, and one that says how often instead of when. at: where they begin, and the end.
  */
