@@ -50,6 +50,20 @@ class Steps(Case):
                          {"steps": 1, "mean": 1000, "median": 1000, "min": 1000, "max": 1000})
         self.assertEqual(answer["findings"], [])
 
+    def test_pages_know_what_data_loaders_took(self):
+        """100 of 900 us, once more within itself; what runs in it is no wait of its own. With a device pages do not tell."""
+        host = [e for e in step(0, 4) if e["cat"] not in ("kernel", "cuda_runtime")]
+        host.append(event("cpu_op", "enumerate(DataPipe)#Mapper", 20, 50))
+        host.append(event("cpu_op", "aten::stack", 30, 20))
+        for events, ms in ((host, 0.1), (host[:1] + host[2:4], 0), (step(0, 4), 0)):
+            self.steps(events)
+            for source in (self.path("w.pt.trace.json"), self.path("log")):
+                self.expect(0, "convert", self.path("w.pt.trace.json"), "-o", self.path("log"), "--quiet")
+                page = json.loads(self.expect(0, "tool", "input_pipeline_analyzer", source).stdout)
+                (table,) = [t for t in page if any(c["id"] == "infeedTimeMs" for c in t["cols"])]
+                column = [c["id"] for c in table["cols"]].index("infeedTimeMs")
+                self.assertEqual([r["c"][column]["v"] for r in table["rows"]], [ms])
+
     def test_points_of_the_user(self):
         events = step(0, 1) + [event("cpu_op", "mine", 300, 20), event("cpu_op", "last", 860, 20)]
         row = self.steps(events, "--fp-point", "mine", "--bp-point", "last")["steps"][0]
