@@ -496,14 +496,20 @@ static int read_perfetto(struct tbp_host *host, struct tbp_pool *pool, struct tb
 }
 
 /* Planes of an xplane begin with the same byte. They have no fields beyond 6, unless a byte of them
- * is damaged; but then they still have an id or lines, of other types than what a packet has there.
- * Nor has a packet numbers of fixed size.
- */
+ * is damaged; but then they still have an id or lines, of other types than what a packet has there,
+ * or what became of the damage has. No packet has numbers of fixed size. */
 static bool is_of_no_packet(const struct tbp_wire_field *f) {
-    enum { PLANE_ID = 1, PLANE_LINES = 3 };
-    return (f->number == PLANE_ID && f->type == TBP_WIRE_VARINT) ||
-           (f->number == PLANE_LINES && f->type == TBP_WIRE_BYTES) || f->type == TBP_WIRE_FIXED32 ||
-           f->type == TBP_WIRE_FIXED64;
+    enum { FTRACE = 1, USER = 3 };
+    switch (f->number) {
+    case FTRACE:
+        return f->type != TBP_WIRE_BYTES;
+    case USER:
+    case PACKET_TIMESTAMP:
+    case PACKET_SEQUENCE:
+        return f->type != TBP_WIRE_VARINT;
+    default:
+        return f->type != TBP_WIRE_VARINT && f->type != TBP_WIRE_BYTES;
+    }
 }
 
 static int probe(const uint8_t *data, size_t size) {
@@ -518,7 +524,8 @@ static int probe(const uint8_t *data, size_t size) {
             return 0;
         while ((got = tbp_wire_next(&f.bytes, &inner)) > 0 && !is_of_no_packet(&inner))
             read_field(&k, &inner, &id);
-        if (got)
+        bool is_two_things = k.is_other && (k.has_event || k.descriptor.at);
+        if (got || is_two_things)
             return 0;
         if (k.has_timestamp || k.has_event || k.descriptor.at || k.defaults.at || id)
             return tbp_looks_like_text(data, size) ? 0 : CERTAIN;

@@ -536,20 +536,33 @@ Test(read_xplane, planes_behind_a_wrong_key_are_found) {
     tbp_wire_out_release(&o);
 }
 
-/* A key of a plane became that of a packet's time: it is not a trace of Perfetto for that. */
+/* Whatever became of a key in a plane, as that of a packet's time or event: the file is no trace of
+ * Perfetto for that, and the other plane is read. */
 Test(read_xplane, a_wrong_key_in_a_plane_makes_it_no_other_format) {
-    enum { TIMESTAMP_KEY = 8 << 3 };
+    enum { BYTES = 256, FIELDS = 4 };
     struct tbp_wire_out o = {0};
+    struct tbp_wire_field f;
     put_plane(&o, "first", 5);
-    size_t at = o.n - 1; /* of the last field */
-    while (o.at[at] != (TBP_XPLANE_STAT_METADATA << 3 | TBP_WIRE_BYTES))
-        at--;
-    o.at[at] = TIMESTAMP_KEY;
-    struct tbp_host h;
-    cr_assert_eq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
-    cr_assert_eq(h.n_planes, 1);
-    cr_assert_eq(h.planes[0].lines[0].ev.n, 5);
-    tbp_host_release(&h);
+    struct tbp_wire w = tbp_wire_of(o.at, o.n);
+    cr_assert_eq(tbp_wire_next(&w, &f), 1);
+    size_t keys[FIELDS + 1] = {(size_t)(f.bytes.at - o.at)};
+    struct tbp_wire inside = f.bytes;
+    for (unsigned i = 0; tbp_wire_next(&inside, &f) > 0; i++)
+        keys[i + 1] = (size_t)(inside.at - o.at);
+    put_plane(&o, "second", 6);
+    for (unsigned i = 0; i < FIELDS; i++) {
+        uint8_t right = o.at[keys[i]];
+        for (unsigned byte = 0; byte < BYTES; byte++) {
+            struct tbp_host h;
+            o.at[keys[i]] = (uint8_t)byte;
+            cr_assert_eq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
+            const struct tbp_plane *last = &h.planes[h.n_planes - 1];
+            cr_assert(tbp_str_is(last->name, "second"), "field %u, key %u", i, byte);
+            cr_assert_eq(last->lines[0].ev.n, 6);
+            tbp_host_release(&h);
+        }
+        o.at[keys[i]] = right;
+    }
     tbp_wire_out_release(&o);
 }
 
