@@ -7,6 +7,7 @@ that is not there is told so; the plugin fails with a traceback.
 """
 import functools
 import logging
+import sys
 from urllib import parse
 
 LONGEST_NAME = 1024
@@ -70,10 +71,29 @@ def fault(query):
     return None
 
 
-def _refuse(status, words, start_response):
+def _refuse(status, words, start_response, exc_info=None):
     body = words.encode("utf-8", "replace")
-    start_response(status, BODY_HEADERS + [("Content-Length", str(len(body)))])
+    start_response(status, BODY_HEADERS + [("Content-Length", str(len(body)))], exc_info)
     return [body]
+
+
+def _answer(app, environ, start_response):
+    """The whole answer: from 2.21 on the plugin's applications are generators, which fail only when they are read."""
+    answer = app(environ, start_response)
+    try:
+        return list(answer)
+    finally:
+        if hasattr(answer, "close"):
+            answer.close()
+
+
+def _words_of_failure(failure):
+    """Status and text. Plugins up to 2.19 ask their tables for names, whose failure has the name alone as its text."""
+    if isinstance(failure, LookupError):
+        return "404 Not Found", f"nothing is known under this name: {failure}"
+    if isinstance(failure, (RuntimeError, ValueError, OSError)):
+        return "404 Not Found", str(failure)
+    return "500 Internal Server Error", f"the plugin fails at this request: {failure!r}"
 
 
 def keep(app):
@@ -84,14 +104,12 @@ def keep(app):
         words = fault(environ.get("QUERY_STRING", ""))
         if words is not None:
             return _refuse("400 Bad Request", words, start_response)
-        try:  # what fails as for a run that is not there has answered nothing yet
-            return app(environ, start_response)
-        except LookupError as e:  # plugins up to 2.19 ask their tables, whose text is the key alone
-            failure = f"nothing is known under this name: {e}"
-        except (RuntimeError, ValueError, OSError) as e:
-            failure = str(e)
-        _log.warning("%s: %s", environ.get("PATH_INFO", ""), failure)
-        return _refuse("404 Not Found", failure, start_response)
+        try:
+            return _answer(app, environ, start_response)
+        except Exception as e:  # the plugin's failures are of many kinds
+            status, words = _words_of_failure(e)
+            _log.warning("%s: %s", environ.get("PATH_INFO", ""), words)
+            return _refuse(status, words, start_response, sys.exc_info())
 
     return guarded
 

@@ -34,15 +34,44 @@ def test_a_refused_request_never_reaches_the_plugin():
     assert app({"QUERY_STRING": "run=a"}, None) == [b"x"] and len(seen) == 1
 
 
-@pytest.mark.parametrize("failure, text", [(RuntimeError("No matching run directory for run x/y"), None),
-                                           (ValueError("x"), None), (OSError("y"), None),
-                                           (KeyError("x/y"), "nothing is known under this name: 'x/y'")])
-def test_a_failure_of_the_plugin_is_a_text(failure, text):
+def at_the_call(failure):
     def app(environ, start_response):
         raise failure
+    return app
+
+
+def when_read(failure):
+    """As xprof 2.21 and later fail, once with the headers already handed on."""
+    def app(environ, start_response):
+        start_response("200 OK", [])
+        raise failure
+        yield b""
+    return app
+
+
+@pytest.mark.parametrize("kind", (at_the_call, when_read))
+@pytest.mark.parametrize("failure, status, text", [
+    (RuntimeError("No matching run directory for run x/y"), 404, "No matching run directory for run x/y"),
+    (ValueError("x"), 404, "x"), (OSError("y"), 404, "y"),
+    (KeyError("x/y"), 404, "nothing is known under this name: 'x/y'"),
+    (AssertionError(), 500, "the plugin fails at this request: AssertionError()"),
+    (AttributeError("z"), 500, "the plugin fails at this request: AttributeError('z')")])
+def test_a_failure_of_the_plugin_is_a_text(kind, failure, status, text):
     started = []
-    body = guard.keep(app)({"QUERY_STRING": "run=x%2Fy", "PATH_INFO": "/data"}, lambda *a: started.append(a))
-    assert body == [(text or str(failure)).encode()] and started[0][0] == "404 Not Found"
+    body = guard.keep(kind(failure))({"QUERY_STRING": "run=x%2Fy", "PATH_INFO": "/data"}, lambda *a: started.append(a))
+    assert body == [text.encode()] and started[-1][0].startswith(f"{status} ")
+    assert started[-1][2][1] is failure  # else headers may not be replaced
+
+
+def test_an_answer_is_closed_and_handed_on_as_it_is():
+    class Answer(list):
+        is_closed = False
+
+        def close(self):
+            self.is_closed = True
+
+    answer = Answer([b"a", b"b"])
+    assert guard.keep(lambda *_: answer)({"QUERY_STRING": ""}, None) == [b"a", b"b"] and answer.is_closed
 
 
 @pytest.mark.parametrize("text, numbers", [("2.24.2", (2, 24, 2)), ("2.19.0", (2, 19, 0)), ("2.25.0a3", (2, 25, 0, -1)),

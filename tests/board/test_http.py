@@ -86,6 +86,11 @@ def test_every_known_generation_serves_our_bytes(plugin, two_hosts):
         assert forwarded.status == 200 and not forwarded.is_ours and forwarded.body
         for wrong in (b.route("run_tools", run="nothing"), b.route("run_tools", run=""), b.route("data", run="run", tag="")):
             assert wrong.status in (200, 400, 404) and b"Traceback" not in wrong.body, (wrong.status, wrong.body[:200])
+        for route in ("run_tools", "hosts", "data"):  # there is no TensorBoard run of this name
+            wrong = b.route(route, run="nothing/x", tag=marked(plugin, "overview_page"), host="worker0")
+            assert wrong.status == 404 and b"nothing/x" in wrong.body, (route, wrong.status, wrong.body[:200])
+        nameless = b.route("run_tools")
+        assert nameless.status >= 400 and b"<html" not in nameless.body, (nameless.status, nameless.body[:200])
 
 
 def without_privileges(tmp_path):
