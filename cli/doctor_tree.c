@@ -338,9 +338,9 @@ static void visit(struct walk *w, const struct place here) {
     t->n_folders++;
     if (here.role == ROLE_PROFILE)
         add_logdir(t, &here);
-    if (here.role == ROLE_RUN)
+    if (here.role == ROLE_RUN && !entries.is_closed) /* else what is in it is not known */
         take_run(w, &here, &entries);
-    else if (here.rank != RANK_HIDDEN)
+    else if (here.role != ROLE_RUN && here.rank != RANK_HIDDEN)
         take_others(w, &here, &entries);
     take_no_folders(t, &entries, &here);
     if (here.depth < MAX_DEPTH && (is_new || here.role == ROLE_PROFILE))

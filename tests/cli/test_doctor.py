@@ -375,9 +375,11 @@ class Folders(DoctorCase):
         os.chmod(xplane, 0o644)
         os.chmod(os.path.dirname(xplane), 0)
         self.finds("problem", "permission", **who)
+        os.chmod(os.path.dirname(xplane), 0o644)  # names may be listed, and no more: not "no file in it"
+        self.assertEqual(self.finds("problem", "permission", **who)["where"], os.path.dirname(xplane))
         os.chmod(os.path.dirname(xplane), 0o755)
         profile = os.path.dirname(os.path.dirname(xplane))
-        os.chmod(profile, 0o644) # names may be listed, and no more
+        os.chmod(profile, 0o644)
         self.assertEqual(self.finds("problem", "permission", **who)["where"], profile)
         os.chmod(profile, 0o755)
 
