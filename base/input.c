@@ -13,13 +13,19 @@
 #include <time.h>
 #include <unistd.h>
 
+static int64_t ns_of(const struct timespec *t) {
+    return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
 static int stamp_of(struct tbp_file_stamp *stamp, const struct stat *st, const char *path,
                     struct tbp_error *err) {
     if (!S_ISREG(st->st_mode))
         return tbp_fail(err, TBP_E_IO, "'%s' is not a file", path);
-    *stamp =
-        (struct tbp_file_stamp){(uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
-                                (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec};
+    *stamp = (struct tbp_file_stamp){.device = (uint64_t)st->st_dev,
+                                     .inode = (uint64_t)st->st_ino,
+                                     .size_bytes = (uint64_t)st->st_size,
+                                     .mtime_ns = ns_of(&st->st_mtim),
+                                     .ctime_ns = ns_of(&st->st_ctim)};
     return TBP_OK;
 }
 
@@ -43,7 +49,7 @@ bool tbp_file_stamp_is_hasty(const struct tbp_file_stamp *stamp) {
     enum { CLOCK_GRAIN_NS = 20 * 1000 * 1000 }; /* at worst */
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    int64_t age_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - stamp->mtime_ns;
+    int64_t age_ns = ns_of(&now) - stamp->mtime_ns;
     return age_ns > -CLOCK_GRAIN_NS && age_ns < CLOCK_GRAIN_NS;
 }
 

@@ -9,15 +9,16 @@
 #include "base/status.h"
 
 /* Which file stands at a path, and in which state: two equal stamps mean the same bytes, as far as
- * the system tells. */
+ * the system tells. Who copies files may give them the time of what they are copies of (mtime); the
+ * time of the change itself (ctime) nobody can set. */
 struct tbp_file_stamp {
     uint64_t device, inode, size_bytes;
-    int64_t mtime_ns;
+    int64_t mtime_ns, ctime_ns;
 };
 static inline bool tbp_file_stamp_eq(const struct tbp_file_stamp *a,
                                      const struct tbp_file_stamp *b) {
     return a->device == b->device && a->inode == b->inode && a->size_bytes == b->size_bytes &&
-           a->mtime_ns == b->mtime_ns;
+           a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
 /* Made within the grain of the clock that file times are taken from: a later write may not show. */

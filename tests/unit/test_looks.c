@@ -29,7 +29,7 @@ static void teardown(void) {
 
 TestSuite(looks, .init = setup, .fini = teardown);
 
-static bool look(const char *content, long mtime_s) {
+static struct tbp_file_stamp put(const char *content, long mtime_s) {
     const struct timespec times[2] = {{1700000000 + mtime_s, 0}, {1700000000 + mtime_s, 0}};
     struct tbp_file_stamp stamp;
     FILE *f = fopen(path, "r+b");
@@ -38,23 +38,30 @@ static bool look(const char *content, long mtime_s) {
     fclose(f);
     cr_assert_eq(utimensat(AT_FDCWD, path, times, 0), 0);
     cr_assert_eq(tbp_file_stamp(&stamp, path, NULL), TBP_OK);
-    return tbp_looks_may_be_profile(&looks, path, &stamp);
+    return stamp;
+}
+
+static bool look(struct tbp_looks *at, struct tbp_file_stamp stamp) {
+    return tbp_looks_may_be_profile(at, path, &stamp);
 }
 
 Test(looks, a_profile_is_known_by_its_stamp) {
     cr_assert_eq(sizeof profile, sizeof page);
-    cr_assert(look(profile, 0));
-    cr_assert(look(page, 0), "not opened again");
-    cr_assert_not(look(page, 1));
-    cr_assert(look(profile, 1), "what was none is opened again");
+    struct tbp_file_stamp first = put(profile, 0);
+    cr_assert(look(&looks, first));
+    struct tbp_file_stamp second = put(page, 1);
+    cr_assert(look(&looks, first), "not opened again");
+    cr_assert_not(look(&looks, second));
+    cr_assert_not(look(&looks, second));
+    put(profile, 1);
+    cr_assert(look(&looks, second), "what was none is opened again");
 }
 
 Test(looks, without_a_table_every_look_is_the_first) {
-    struct tbp_file_stamp stamp;
-    cr_assert(look(profile, 0));
-    cr_assert(look(page, 0));
-    cr_assert_eq(tbp_file_stamp(&stamp, path, NULL), TBP_OK);
-    cr_assert_not(tbp_looks_may_be_profile(NULL, path, &stamp));
+    struct tbp_file_stamp stamp = put(profile, 0);
+    cr_assert(look(NULL, stamp));
+    put(page, 0);
+    cr_assert_not(look(NULL, stamp));
 }
 
 Test(looks, a_file_just_written_is_looked_at_again) {

@@ -241,6 +241,21 @@ Test(session_cache, a_file_truncated_after_reading_does_no_harm) {
     tbp_session_cache_free(c);
 }
 
+/* As `cp -p` and `rsync -t` leave them. */
+Test(session_cache, bytes_of_the_same_length_and_time_are_other_bytes) {
+    struct tbp_session_cache *c = tbp_session_cache_new(plenty, TBP_SEMANTICS_REPAIR, NULL);
+    const char *path = write_host("h", "a:A");
+    struct tbp_held *held = acquire(c, path);
+    cr_assert_str_eq(first_event(held), "a:A");
+    tbp_session_cache_put_back(c, held);
+    usleep(30000);          /* more than the grain of the clock */
+    write_host("h", "b:B"); /* in place, with the time of before */
+    held = acquire(c, path);
+    cr_assert_str_eq(first_event(held), "b:B");
+    tbp_session_cache_put_back(c, held);
+    tbp_session_cache_free(c);
+}
+
 static int64_t now_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
