@@ -39,15 +39,28 @@ static bool has_strays_below(const struct tbp_tree *t, const struct tbp_doctor_f
     return false;
 }
 
+/* What is there instead may be profiles under other names, so that nothing is said of removing it.
+ */
+static void report_other_files(struct tbp_doctor *d, struct tbp_finding *f,
+                               const struct tbp_doctor_folder *run) {
+    size_t more = run->files.n - 1;
+    f->what = tbp_arena_printf(
+        d->arena, "is a run without profile data: no *.xplane.pb is in it, but '%s'%s",
+        run->files.at[0].name, more ? tbp_arena_printf(d->arena, " and %zu more", more) : "");
+    f->advice = "copy the *.xplane.pb of each host here, or record again; a profile under another "
+                "name is to be called HOST.xplane.pb, an archive to be unpacked";
+}
+
 static void run_empty_run(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
     for (size_t i = 0; i < d->tree.runs.n; i++) {
         const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
         if (has_data(run) || run->count[TBP_FILE_FOREIGN] || has_strays_below(&d->tree, run))
             continue;
         struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, run->path);
-        f->what = run->files.n ? "is a run without profile data: no *.xplane.pb is in it"
-                               : "is a run folder with no file in it";
+        f->what = "is a run folder with no file in it";
         f->advice = "copy the *.xplane.pb of each host here, record again, or remove the folder";
+        if (run->files.n)
+            report_other_files(d, f, run);
     }
 }
 

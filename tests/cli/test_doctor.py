@@ -427,9 +427,12 @@ class Files(DoctorCase):
     def test_run_without_data(self):
         self.copied()
         os.makedirs(os.path.join(self.log, "plugins", "profile", "empty"))
-        self.finds("problem", "empty-run")
-        open(os.path.join(self.log, "plugins", "profile", "empty", "m.hlo_proto.pb"), "w").close()
-        self.finds("problem", "empty-run")
+        self.assertIn("remove the folder", self.finds("problem", "empty-run")["to_do"])
+        for name, told in (("m.hlo_proto.pb", "'m.hlo_proto.pb'"), ("a.zip", "'a.zip' and 1 more")):
+            open(os.path.join(self.log, "plugins", "profile", "empty", name), "w").close()
+            found = self.finds("problem", "empty-run")
+            self.assertTrue(found["what"].endswith("no *.xplane.pb is in it, but " + told), found)
+            self.assertNotIn("remove", found["to_do"])
 
     def test_names_that_are_not_read(self):
         xplane = self.copied()
