@@ -7,8 +7,9 @@
  * Makes ten runs of one or two hosts out of the files in a temporary folder. 32 threads ask random
  * tools, hosts and windows; another thread replaces files by others, by renaming and by writing in
  * place. Each body must be that of a state the run was in, which was worked out beforehand by a
- * backend of its own; the memory kept must be within the budget in the end, and hits must occur.
- * Meant for the sanitizers; exit code 1 on any finding.
+ * backend of its own, and that of the one state it is in, where no file of it was replaced
+ * meanwhile; the memory kept must be within the budget in the end, and hits must occur. Meant for
+ * the sanitizers; exit code 1 on any finding.
  */
 #include "convert/backend/answer.h"
 
@@ -62,7 +63,11 @@ static struct bytes expected[QUESTIONS][MAX_FILES][MAX_FILES + 1][MAX_HOSTS + 1]
 static char folder[64];
 static struct tbp_backend *backend;
 static _Atomic bool is_over;
-static _Atomic uint64_t n_answers, n_refusals, n_wrong;
+static _Atomic uint64_t n_answers, n_refusals, n_wrong, n_settled;
+
+/* Which file each host has: twice its number of replacements, one more while it is replaced, times
+ * MAX_FILES, and the file. */
+static _Atomic uint64_t states[RUNS][MAX_HOSTS];
 
 static void die(const char *what) {
     perror(what);
@@ -140,13 +145,35 @@ static void expect(struct tbp_backend *b, int run, size_t x, size_t y) {
         }
 }
 
-/* out NULL: a refusal. */
-static bool is_expected(int run, int which, int q, const struct tbp_sink_memory *out) {
+struct states {
+    uint64_t at[MAX_HOSTS];
+};
+
+static struct states states_of(int run) {
+    struct states s = {{0}};
+    for (int i = 0; i < hosts_of(run); i++)
+        s.at[i] = states[run][i];
+    return s;
+}
+
+static bool is_settled(const struct states *before, const struct states *after) {
+    for (int i = 0; i < MAX_HOSTS; i++)
+        if (before->at[i] != after->at[i] || before->at[i] / MAX_FILES % 2)
+            return false;
+    return true;
+}
+
+/* out NULL: a refusal. settled NULL: any state. */
+static bool is_expected(int run, int which, int q, const struct states *settled,
+                        const struct tbp_sink_memory *out) {
     int slot = which == hosts_of(run) ? MAX_HOSTS : which;
     for (size_t x = 0; x < n_files; x++)
         for (size_t y = 0; y <= n_files; y++) {
             const struct bytes *b = &expected[q][x][y][slot];
             if ((hosts_of(run) == 2) != (y < n_files))
+                continue;
+            if (settled && (settled->at[0] % MAX_FILES != x ||
+                            (y < n_files && settled->at[1] % MAX_FILES != y)))
                 continue;
             if (out ? b->size == out->size &&
                           (out->size == 0 || !memcmp(b->data, out->data, out->size))
@@ -164,10 +191,15 @@ static void *client(void *ctx) {
         int q = (int)(next_random(&state) % QUESTIONS);
         struct tbp_sink_memory out;
         tbp_sink_memory_init(&out, 0);
+        struct states before = states_of(run);
         bool ok = ask(backend, run, which, q, &out);
+        struct states after = states_of(run);
+        bool settled = is_settled(&before, &after);
         atomic_fetch_add(ok ? &n_answers : &n_refusals, 1);
+        atomic_fetch_add(&n_settled, settled);
         /* run 0 is written in place: its bytes can be torn */
-        if (run != 0 && !is_expected(run, which, q, ok ? &out : NULL)) {
+        if ((run != 0 || settled) &&
+            !is_expected(run, which, q, settled ? &before : NULL, ok ? &out : NULL)) {
             n_wrong++;
             fprintf(stderr, "wrong %s: run %d, host %d, %s, %zu bytes\n", ok ? "body" : "refusal",
                     run, which, questions[q].tool, out.size);
@@ -182,8 +214,12 @@ static void *replacer(void *ctx) {
     char path[PATH_BYTES], temporary[PATH_BYTES + 8];
     while (!is_over) {
         int run = (int)(next_random(&state) % RUNS);
-        path_of(path, run, (int)(next_random(&state) % (uint64_t)hosts_of(run)));
-        const struct bytes *b = &files[next_random(&state) % n_files];
+        int host = (int)(next_random(&state) % (uint64_t)hosts_of(run));
+        size_t file = next_random(&state) % n_files;
+        const struct bytes *b = &files[file];
+        path_of(path, run, host);
+        uint64_t n_changes = states[run][host] / MAX_FILES;
+        states[run][host] = (n_changes + 1) * MAX_FILES + file;
         if (run == 0) {
             put_file(path, b);
         } else {
@@ -192,6 +228,7 @@ static void *replacer(void *ctx) {
             if (rename(temporary, path))
                 die(path);
         }
+        states[run][host] = (n_changes + 2) * MAX_FILES + file;
         usleep(20000);
     }
     return NULL;
@@ -219,6 +256,7 @@ static void prepare(void) {
             char path[PATH_BYTES];
             path_of(path, run, host);
             put_file(path, &files[(size_t)run % n_files]);
+            states[run][host] = (size_t)run % n_files;
         }
 }
 
@@ -259,10 +297,11 @@ int main(int argc, char **argv) {
     for (int i = 0; i <= THREADS; i++)
         pthread_join(threads[i], NULL);
     tbp_session_cache_stats(tbp_backend_cache(backend), &s);
-    printf("%lu answers, %lu refusals, %lu wrong; hits %lu, misses %lu, changed %lu, evicted %lu, "
+    printf("%lu answers, %lu refusals, %lu of both while no file was replaced, %lu wrong; hits "
+           "%lu, misses %lu, changed %lu, evicted %lu, "
            "files read %lu, kept %lu of %lu bytes\n",
-           n_answers, n_refusals, n_wrong, s.n_hits, s.n_misses, s.n_changed, s.n_evicted,
-           s.n_files_read, s.memory_bytes, s.budget_bytes);
+           n_answers, n_refusals, n_settled, n_wrong, s.n_hits, s.n_misses, s.n_changed,
+           s.n_evicted, s.n_files_read, s.memory_bytes, s.budget_bytes);
     tbp_backend_free(backend);
     clean_up();
     return n_wrong || s.memory_bytes > s.budget_bytes;
