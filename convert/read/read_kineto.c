@@ -356,16 +356,6 @@ static void add_args(struct kineto *k, enum arg from, enum arg to) {
 
 /* ---- events ---- */
 
-/* Waiting for data, by the name that PyTorch gives it: pages know it as a stage of an input
- * pipeline. */
-static void mark_input(struct kineto *k, const struct tbp_json_event *e) {
-    struct tbp_trace *t = &k->jt->trace;
-    if (tbp_str_starts(e->name.text, "enumerate(DataLoader)#") ||
-        tbp_str_starts(e->name.text, "enumerate(DataPipe)#"))
-        tbp_trace_stat_text(t, TBP_TRACE_SHARED, tbp_trace_text(t, TBP_STR("_ipl_stage_name")),
-                            tbp_trace_text(t, TBP_STR("DataLoader")));
-}
-
 static void describe_host(struct kineto *k, const struct tbp_json_event *e, enum kind kind,
                           struct tbp_trace_event *out) {
     int64_t step;
@@ -380,7 +370,7 @@ static void describe_host(struct kineto *k, const struct tbp_json_event *e, enum
     if (kind != KIND_OP && kind != KIND_ANNOTATION)
         return;
     add_args(k, ARG_DIMS, ARG_DTYPE);
-    mark_input(k, e);
+    tbp_trace_mark_input(&k->jt->trace, e->name.text);
     if (tbp_step_of_profiler(k->jt->host, e->name.text, &step)) {
         out->flags = TBP_TRACE_STEP;
         out->link = (uint64_t)step;

@@ -161,6 +161,7 @@ static void describe(struct perfetto *p, struct tbp_trace_event *out) {
         out->link = (uint64_t)step;
         return;
     }
+    tbp_trace_mark_input(&p->t, p->t.texts.strs[out->name]);
     if (kind == KIND_OP)
         out->flags |= TBP_TRACE_OP;
     if (kind == KIND_CALL)

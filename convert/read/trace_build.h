@@ -191,6 +191,9 @@ void tbp_trace_stat_u64(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t k
 void tbp_trace_stat_double(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key, double v);
 /* The same of an op on a device (tf_op), by the texts of its name and its type (0: none). */
 void tbp_trace_stat_op(struct tbp_trace *t, uint32_t name, uint32_t type);
+/* Waiting for data, by the name that PyTorch gives it, is the stage of an input pipeline, as which
+ * pages know it: a stat of the event added next. */
+void tbp_trace_mark_input(struct tbp_trace *t, struct tbp_str name);
 /* The shared stats said since the last event, as a number for rows that are there already. */
 uint32_t tbp_trace_take_shared(struct tbp_trace *t);
 /* Adds an event; counted in the ledger of the host as read, and as dropped if track is none. */

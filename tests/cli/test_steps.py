@@ -5,6 +5,7 @@ import json
 import os
 import unittest
 
+from import_fixtures import message
 from support import ROOT, SAMPLE, SHARED, TWO_HOSTS, Case
 
 CASES = os.path.join(SHARED, "cases")
@@ -50,6 +51,18 @@ class Steps(Case):
                          {"steps": 1, "mean": 1000, "median": 1000, "min": 1000, "max": 1000})
         self.assertEqual(answer["findings"], [])
 
+    def input_of_pages(self, path):
+        """ms of input per step, of the file and of what is made of it."""
+        self.expect(0, "convert", path, "-o", self.path("log"), "--quiet")
+        found = []
+        for source in (path, self.path("log")):
+            page = json.loads(self.expect(0, "tool", "input_pipeline_analyzer", source).stdout)
+            (table,) = [t for t in page if any(c["id"] == "infeedTimeMs" for c in t["cols"])]
+            column = [c["id"] for c in table["cols"]].index("infeedTimeMs")
+            found.append([r["c"][column]["v"] for r in table["rows"]])
+        self.assertEqual(found[0], found[1])
+        return found[0]
+
     def test_pages_know_what_data_loaders_took(self):
         """100 of 900 us, once more within itself; what runs in it is no wait of its own. With a device pages do not tell."""
         host = [e for e in step(0, 4) if e["cat"] not in ("kernel", "cuda_runtime")]
@@ -57,12 +70,21 @@ class Steps(Case):
         host.append(event("cpu_op", "aten::stack", 30, 20))
         for events, ms in ((host, 0.1), (host[:1] + host[2:4], 0), (step(0, 4), 0)):
             self.steps(events)
-            for source in (self.path("w.pt.trace.json"), self.path("log")):
-                self.expect(0, "convert", self.path("w.pt.trace.json"), "-o", self.path("log"), "--quiet")
-                page = json.loads(self.expect(0, "tool", "input_pipeline_analyzer", source).stdout)
-                (table,) = [t for t in page if any(c["id"] == "infeedTimeMs" for c in t["cols"])]
-                column = [c["id"] for c in table["cols"]].index("infeedTimeMs")
-                self.assertEqual([r["c"][column]["v"] for r in table["rows"]], [ms])
+            self.assertEqual(self.input_of_pages(self.path("w.pt.trace.json")), [ms])
+
+    def test_pages_know_it_from_perfetto(self):
+        """A step of 900 us: 100 of them in the loader, 200 in an op."""
+        def packet(*fields):
+            return message((1, message((10, 1), *fields)))
+        data = packet((60, message((1, 5), (4, message((1, 99), (2, 100), (5, "main"))))))
+        for us, name, category in ((0, "ProfilerStep#4", "user_annotation"),
+                                   (10, "enumerate(DataLoader)#_Iter.__next__", "user_annotation"), (110, "", ""),
+                                   (300, "aten::mm", "cpu_op"), (500, "", ""), (900, "", "")):
+            what = [(9, 1), (11, 5), (22, category), (23, name)] if name else [(9, 2), (11, 5)]
+            data += packet((8, us * 1000), (11, message(*what)))
+        with open(self.path("w.pftrace"), "wb") as f:
+            f.write(data)
+        self.assertEqual(self.input_of_pages(self.path("w.pftrace")), [0.1])
 
     def test_points_of_the_user(self):
         events = step(0, 1) + [event("cpu_op", "mine", 300, 20), event("cpu_op", "last", 860, 20)]
