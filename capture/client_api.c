@@ -5,6 +5,7 @@
 #include "base/guard.h"
 #include "capture/capture_client.h"
 #include "capture/last_error.h"
+#include "plugin_data/rundir.h"
 
 #include <stdio.h>
 
@@ -76,7 +77,9 @@ static int trace(void *ctx, struct tbp_error *err) {
     };
     if (t->o.host_tracer_level < 0 || t->o.device_tracer_level < 0 || t->o.python_tracer_level < 0)
         return tbp_fail(err, TBP_E_OPTION, "levels of tracers must not be negative");
-    int status = tbp_targets_parse(&plan.targets, &t->arena, tbp_str_c(t->service_addrs), err);
+    int status = tbp_rundir_local(&plan.logdir, err);
+    if (!status)
+        status = tbp_targets_parse(&plan.targets, &t->arena, tbp_str_c(t->service_addrs), err);
     if (!status)
         status = read_workers(t, &plan, err);
     if (!status)

@@ -34,6 +34,9 @@ static bool copy_text(char *to, size_t size, const char *from) {
 /* Absolute, since the process may change its folder before it stops. */
 static int set_logdir(struct tbp_session *s, const char *logdir, struct tbp_error *err) {
     char here[sizeof s->logdir] = "";
+    int rc = tbp_rundir_local(&logdir, err);
+    if (rc != TBP_OK)
+        return rc;
     bool is_relative = *logdir && *logdir != '/';
     if (is_relative && !getcwd(here, sizeof here))
         return tbp_fail_errno(err, TBP_E_IO, "finding the current folder");

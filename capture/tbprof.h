@@ -117,8 +117,9 @@ TBPROF_API tbprof_status tbprof_options_set(tbprof_options *options, const char 
 
 /* ---- sessions: one at a time in a process ---- */
 
-/* logdir "" warms up: nothing is saved by the following stop. options may be NULL. ALREADY_EXISTS
- * names who holds the session and since when. */
+/* logdir "" warms up: nothing is saved by the following stop; file:///DIR is DIR, any other URL is
+ * INVALID_ARGUMENT: record into a local folder and copy what is in it. options may be NULL.
+ * ALREADY_EXISTS names who holds the session and since when. */
 TBPROF_API tbprof_status tbprof_start(const char *logdir, const tbprof_options *options);
 /* save 0 drops what was recorded. UNAVAILABLE if no session runs. On a failed save the spool stays
  * and the text names it and the `tbprof recover` command. */

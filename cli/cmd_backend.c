@@ -19,7 +19,7 @@ struct backend_values {
 
 #define AT(member) offsetof(struct backend_values, member)
 static const struct tbp_opt backend_options[] = {
-    {"overlay", 0, TBP_OPT_TEXT, AT(overlay), "DIR", "folder of links to make or remove", NULL},
+    {"overlay", 0, TBP_OPT_FOLDER, AT(overlay), "DIR", "folder of links to make or remove", NULL},
     {"xprof", 0, TBP_OPT_TEXT, AT(xprof), "DIR",
      "folder of the installed package xprof instead of looking for it", NULL},
     {"library", 0, TBP_OPT_TEXT, AT(library), "FILE",

@@ -27,7 +27,7 @@ struct capture_values {
 static const struct tbp_opt capture_options[] = {
     {"service_addr", 0, TBP_OPT_TEXT, AT(service_addr), "HOST:PORT,...",
      "the servers; also [IPv6]:port and unix:/path", NULL},
-    {"logdir", 0, TBP_OPT_TEXT, AT(logdir), "DIR",
+    {"logdir", 0, TBP_OPT_FOLDER, AT(logdir), "DIR",
      "where the run goes: DIR/plugins/profile/RUN; default: ./logdir", NULL},
     {"duration_ms", 0, TBP_OPT_NUMBER, AT(duration_ms), "N>0", "how long to record; default: 1000",
      NULL},

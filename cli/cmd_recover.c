@@ -22,7 +22,7 @@ struct recover_values {
 
 #define AT(member) offsetof(struct recover_values, member)
 static const struct tbp_opt recover_options[] = {
-    {"logdir", 'o', TBP_OPT_TEXT, AT(logdir), "DIR",
+    {"logdir", 'o', TBP_OPT_FOLDER, AT(logdir), "DIR",
      "where runs are written; default: the log directory of the process", NULL},
     {"keep", 0, TBP_OPT_FLAG, AT(keep), NULL, "leave the spools where they are", NULL},
     {"dry-run", 'n', TBP_OPT_FLAG, AT(dry_run), NULL,

@@ -34,7 +34,7 @@ struct run_values {
 
 #define AT(member) offsetof(struct run_values, member)
 static const struct tbp_opt run_options[] = {
-    {"logdir", 'o', TBP_OPT_TEXT, AT(logdir), "DIR", "where the run is written; default: logdir",
+    {"logdir", 'o', TBP_OPT_FOLDER, AT(logdir), "DIR", "where the run is written; default: logdir",
      NULL},
     {"run", 0, TBP_OPT_TEXT, AT(run), "NAME",
      "name of the run (" TBP_RUNDIR_NAME_RULE "); default: the time", NULL},

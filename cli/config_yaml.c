@@ -95,10 +95,13 @@ static const char *shape_of(const yaml_node_t *n) {
 
 static int fail_shape(const struct config *f, const struct tbp_opt *o, const yaml_node_t *n,
                       struct tbp_error *err) {
-    static const char *const wanted[] = {
-        [TBP_OPT_FLAG] = "true or false",       [TBP_OPT_TEXT] = "a text",
-        [TBP_OPT_NUMBER] = "a whole number",    [TBP_OPT_GIVEN] = "a whole number",
-        [TBP_OPT_CHOICE] = "one of its values", [TBP_OPT_LIST] = "a text or a list of texts"};
+    static const char *const wanted[] = {[TBP_OPT_FLAG] = "true or false",
+                                         [TBP_OPT_TEXT] = "a text",
+                                         [TBP_OPT_NUMBER] = "a whole number",
+                                         [TBP_OPT_GIVEN] = "a whole number",
+                                         [TBP_OPT_CHOICE] = "one of its values",
+                                         [TBP_OPT_LIST] = "a text or a list of texts",
+                                         [TBP_OPT_FOLDER] = "a text"};
     return tbp_fail(err, TBP_E_OPTION, "%s:%zu: '%s' takes %s, not %s", f->name,
                     n->start_mark.line + 1, o->name, wanted[o->kind], shape_of(n));
 }

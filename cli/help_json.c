@@ -8,7 +8,8 @@
 static void option(struct tbp_json *j, const struct tbp_opt *o) {
     static const char *const kinds[] = {
         [TBP_OPT_FLAG] = "flag",    [TBP_OPT_TEXT] = "text",     [TBP_OPT_NUMBER] = "number",
-        [TBP_OPT_GIVEN] = "number", [TBP_OPT_CHOICE] = "choice", [TBP_OPT_LIST] = "list"};
+        [TBP_OPT_GIVEN] = "number", [TBP_OPT_CHOICE] = "choice", [TBP_OPT_LIST] = "list",
+        [TBP_OPT_FOLDER] = "text"};
     const char letter[] = {o->letter, '\0'};
     tbp_json_char(j, '{');
     tbp_json_member(j, "name", o->name);

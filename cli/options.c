@@ -6,6 +6,7 @@
 #include "cli/options.h"
 
 #include "base/str.h"
+#include "plugin_data/rundir.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -175,6 +176,9 @@ int tbp_option_set(const struct tbp_opt *o, struct tbp_arena *arena, void *value
     case TBP_OPT_TEXT:
         *(const char **)place = text;
         return TBP_OK;
+    case TBP_OPT_FOLDER:
+        *(const char **)place = text;
+        return tbp_rundir_local(place, err);
     case TBP_OPT_NUMBER:
         return set_number(o, place, text, err);
     case TBP_OPT_GIVEN:

@@ -18,6 +18,7 @@
 enum tbp_opt_kind {
     TBP_OPT_FLAG,   /* bool */
     TBP_OPT_TEXT,   /* const char *, NULL if not given */
+    TBP_OPT_FOLDER, /* the same: a folder of this machine to write to (plugin_data/rundir.h) */
     TBP_OPT_NUMBER, /* uint32_t */
     TBP_OPT_GIVEN,  /* struct tbp_given: a number whose absence is told from 0 */
     TBP_OPT_CHOICE, /* unsigned: index into choices; the first one is the default */

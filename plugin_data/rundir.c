@@ -50,6 +50,30 @@ const char *tbp_rundir_numbered(struct tbp_arena *arena, const char *name, unsig
     return n == 0 ? name : tbp_arena_printf(arena, "%s_%s%u", name, by_digits[further], n);
 }
 
+/* Length of "SCHEME://" that the text begins with, or 0. */
+static size_t scheme_length(const char *text) {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    size_t n = strspn(text, letters);
+    n += n ? strspn(text + n, "0123456789+-.ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+           : 0;
+    return n && strncmp(text + n, "://", 3) == 0 ? n + 3 : 0;
+}
+
+int tbp_rundir_local(const char **folder, struct tbp_error *err) {
+    static const char file[] = "file://";
+    size_t n = scheme_length(*folder);
+    if (n == 0)
+        return TBP_OK;
+    if (strncmp(*folder, file, sizeof file - 1) == 0 && (*folder)[n] == '/') {
+        *folder += n;
+        return TBP_OK;
+    }
+    return tbp_fail(err, TBP_E_OPTION,
+                    "'%.200s' is not on this machine: write to a local folder, then copy what is "
+                    "in it there (gsutil cp -r, aws s3 cp --recursive, hdfs dfs -put …)",
+                    *folder);
+}
+
 bool tbp_rundir_is_run_name(struct tbp_str name) {
     return name.n > 0 && name.n <= NAME_MAX_BYTES && name.p[0] != '.' &&
            tbp_str_find(name, '/') == name.n && tbp_str_find(name, '\0') == name.n;

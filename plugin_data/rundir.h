@@ -51,6 +51,10 @@ bool tbp_rundir_split(struct tbp_str file_name, struct tbp_str *host, struct tbp
 /* Splits "<logdir>/plugins/profile/<run>[/]"; an empty logdir stands for ".". */
 bool tbp_rundir_split_path(struct tbp_str path, struct tbp_str *logdir, struct tbp_str *run);
 
+/* A folder to write to, as somebody types it: of "file:///DIR" it becomes /DIR. Any other URL
+ * (gs://, s3://, hdfs:// …) is refused: as a path it would be a folder here called "gs:". */
+int tbp_rundir_local(const char **folder, struct tbp_error *err);
+
 /* Makes the folder and all above it. */
 int tbp_rundir_make(const char *path, struct tbp_error *err);
 /* Removes of the folders that this process made last those that are empty (async-signal-safe); only

@@ -252,6 +252,19 @@ class Runtime(Case):
         out = self.scenario("one_session", logdir=self.path("file", "log"))
         self.assertIn("start: 14 log directory", out)
 
+    def test_a_log_directory_that_is_not_on_this_machine(self):
+        here = os.getcwd()
+        os.chdir(self.tmp)
+        self.addCleanup(os.chdir, here)
+        self.assertIn("start: 3 'gs://bucket/log' is not on this machine: write to a local folder, then copy",
+                      self.scenario("one_session", logdir="gs://bucket/log"))
+        self.scenario("plain", logdir=self.path("unused"), TBPROF_AUTOSTART="1", TBPROF_LOGDIR="s3://bucket/log")
+        self.assertIn("no profile is recorded: 's3://bucket/log' is not on this machine", self.err)
+        self.assertEqual(os.listdir(self.tmp), ["spool"])
+        self.scenario("one_session", logdir="file://" + self.path("log"))
+        self.logdir = self.path("log")
+        self.only_host()
+
     def test_a_failed_save_keeps_the_spool_and_says_how_to_go_on(self):
         out = self.scenario("one_session", logdir="/proc/tbprof")
         if "start: 0" not in out:

@@ -93,6 +93,20 @@ class Usage(Case):
             r = self.expect(2, *args, cwd=self.tmp)
             self.assertIn("tbprof: error: ", r.stderr)
 
+    def test_urls_are_no_folders_to_write_to(self):
+        for command, option, *args in (("convert", "-o", SAMPLE), ("run", "-o", "--", "true"), ("recover", "-o"),
+                                       ("capture", "--logdir", "--service_addr", "localhost:1"),
+                                       ("backend", "--overlay", "install")):
+            r = self.expect(2, command, option, "gs://bucket/log", *args, cwd=self.tmp)
+            self.assertIn("'gs://bucket/log' is not on this machine: write to a local folder", r.stderr)
+        with open(self.path("c.yaml"), "w") as f:
+            f.write("convert:\n  output: s3://bucket/log\n")
+        r = self.expect(2, "convert", SAMPLE, "--config", self.path("c.yaml"), cwd=self.tmp)
+        self.assertIn("'s3://bucket/log' is not on this machine", r.stderr)
+        self.assertEqual(os.listdir(self.tmp), ["c.yaml"])
+        self.expect(0, "convert", SAMPLE, "-o", "file://" + self.path("out"), cwd=self.tmp)
+        self.assertEqual(sorted(os.listdir(self.tmp)), ["c.yaml", "out"])
+
     def test_what_is_missing_is_named(self):
         for args, missing in ((["convert", "-o", "x"], "INPUT"), (["tool"], "NAME"), (["tool", "kernel_stats"], "INPUT"),
                               (["run"], "PROGRAM"), (["completion"], "bash|zsh|fish")):

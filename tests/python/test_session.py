@@ -437,6 +437,8 @@ class OnDemand(recorded.Case):
             tbprof.tf.client.trace("localhost:1", self.logdir, 0)
         with self.assertRaises(errors.UnavailableError):
             tbprof.tf.client.trace("localhost:1", self.logdir, 10, num_tracing_attempts=1)
+        with self.assertRaisesRegex(errors.InvalidArgumentError, "'gs://bucket/log' is not on this machine"):
+            tbprof.tf.client.trace(f"localhost:{self.port}", "gs://bucket/log", 10)
 
     def test_monitor(self):
         self.assertTrue(tbprof.tf.client.monitor(f"localhost:{self.port}", 50))

@@ -46,6 +46,29 @@ Test(rundir, file_names_split_at_the_suffix_that_plugins_know) {
     cr_assert_not(tbp_rundir_split(TBP_STR(""), &h, &s));
 }
 
+static void expect_local(const char *given, const char *path) {
+    struct tbp_error err;
+    const char *folder = given;
+    cr_assert_eq(tbp_rundir_local(&folder, &err), path ? TBP_OK : TBP_E_OPTION, "%s", given);
+    if (path)
+        cr_assert_str_eq(folder, path);
+    else
+        cr_assert_not_null(strstr(err.message, given), "%s", err.message);
+}
+
+Test(rundir, folders_are_told_from_urls) {
+    static const char *const local[] = {"",     "log",    "/log",    "./gs://x", "gs:/x",  "gs:x",
+                                        "://x", "1s://x", "a b://x", "file:/x",  "a/b://x"};
+    static const char *const urls[] = {"gs://bucket/x", "s3://b",    "hdfs://host:1/x",
+                                       "S3A+x.y-1://b", "gs://",     "file://host/x",
+                                       "file://",       "memory://x"};
+    for (size_t i = 0; i < sizeof local / sizeof *local; i++)
+        expect_local(local[i], local[i]);
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++)
+        expect_local(urls[i], NULL);
+    expect_local("file:///a/b", "/a/b");
+}
+
 Test(rundir, numbered_names_sort_as_the_numbers_do) {
     static const struct {
         unsigned n;
