@@ -8,6 +8,7 @@ A process has one session; who starts a second one gets tbprof.errors.AlreadyExi
 import atexit
 import contextlib
 import os
+import sys
 import threading
 import warnings
 
@@ -34,7 +35,7 @@ Trace, StepTrace, Scope, record_function = native.Trace, native.StepTrace, nativ
 
 # Sessions, as far as there is nothing to add.
 pause, resume, snapshot, collect = native.pause, native.resume, native.snapshot, native.collect
-is_active, last_run, stats, metadata_set = native.is_active, native.last_run, native.stats, native.metadata_set
+is_active, stats, metadata_set = native.is_active, native.stats, native.metadata_set
 server_start, server_stop = native.server_start, native.server_stop
 client_trace, client_monitor = native.client_trace, native.client_monitor
 version = native.version
@@ -54,6 +55,12 @@ def _call_hooks(which):
             pair[which]()
         except Exception as e:  # pylint: disable=broad-except
             tell(f"tbprof: {e!r} while a session {'is stopped' if which else 'starts'}; it goes on")
+
+
+def last_run():
+    """Where the run is that was written last; "": there is none."""
+    run, remote = native.last_run(), sys.modules.get("tbprof._remote")
+    return remote.places.get(run, run) if remote else run
 
 
 def text_of(error):
@@ -104,12 +111,20 @@ def _tracer(what, *arguments):
         tell(f"tbprof: {e!r} in the function tracer; Python functions may be missing in this profile")
 
 
+def _copy_for(folder):
+    """A _remote.Copy, or None for a folder of this machine."""
+    if "://" not in os.fsdecode(folder):
+        return None
+    from tbprof import _remote
+    return _remote.Copy(os.fsdecode(folder)) if _remote.is_remote(folder) else None
+
+
 class Session:
     """The process's session, as the style that starts it has it. is_open: this style has started it and not stopped it
     yet; somebody else may have, and may have started one of his own, which is left alone. A signal's exception (Ctrl-C)
     may come between any two lines, and what a style notes after a start would be missing: a start is whole or undone
     here, a stop ends the session whatever comes, and is_open is right in between. run: the folder that its last stop
-    has written; "": none."""
+    has written, on this machine, also if the log directory is not; "": none."""
 
     def __init__(self):
         self.is_open, self.generation, self.run = False, None, ""
@@ -118,15 +133,20 @@ class Session:
         """As start() of this module."""
         beginnings, folder = _beginnings(exclude), os.fspath(logdir)
         texts = option_texts({**(options or {}), **more})
+        copy = _copy_for(folder)
         self.is_open = False
         try:
-            level = native.start(folder, texts, self)
-            _left_open[:] = [self, folder]
+            level = native.start(copy.folder if copy else folder, texts, self)
+            ended, _left_open[:] = next(iter(_left_open[2:]), None), [self, folder, copy]
+            if ended:  # a session whose duration was over, and which nobody has stopped
+                ended.upload()
             if level and _left_open:  # else another thread has stopped it
                 _tracer("start", level, beginnings)
             _call_hooks(0)
         except BaseException:
             self.drop()
+            if copy:
+                copy.discard()
             raise
 
     def expect_own(self):
@@ -138,13 +158,18 @@ class Session:
     def stop(self, save=True, finish=None):
         """Ends the session, or whatever session runs if none was started here; raises UnavailableError if there is
         none. finish(run) is called in any case: it completes the run."""
-        self.run = ""
+        self.run, copy = "", None
         try:
             self.expect_own()
+            copy = next(iter(_left_open[2:]), None)
             self._end(save)
         finally:
-            if finish:
-                finish(self.run)
+            try:
+                if finish:
+                    finish(self.run)
+            finally:
+                if copy:
+                    (copy.upload if save else copy.discard)()
 
     def _end(self, save):
         try:
@@ -152,7 +177,7 @@ class Session:
                 _call_hooks(1)
             _tracer("stop")
         finally:
-            is_saved = save and _left_open[1:] != [""]
+            is_saved = save and _left_open[1:2] != [""]
             try:
                 native.stop(save, self)
                 self.run = native.last_run() if is_saved else ""
@@ -199,7 +224,7 @@ def warm_up(options=None):
         session.drop()
 
 
-_left_open = []  # the Session that was started here last, and its log directory
+_left_open = []  # the Session that was started here last, its log directory, and its copy if that is not here
 
 
 def _in_child():
@@ -210,6 +235,13 @@ def _in_child():
 
 
 os.register_at_fork(after_in_child=_in_child)
+
+
+@atexit.register  # before all that may save something: after it
+def _remove_copies():
+    remote = sys.modules.get("tbprof._remote")
+    if remote:
+        remote.clean()
 
 
 @atexit.register

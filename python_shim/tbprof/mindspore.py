@@ -85,8 +85,8 @@ class Profiler:
 
     @staticmethod
     def _output_folder(output_path):
-        if output_path == "":
-            raise RuntimeError("The path is invalid!")
+        if output_path == "" or "://" in str(output_path):
+            raise RuntimeError("The path is invalid!" + (f" '{output_path}' is not on this machine." if output_path else ""))
         of_environment = os.environ.get("MS_DIAGNOSTIC_DATA_PATH")
         if output_path is not None and of_environment:
             _core.tell("Both parameter output_path and environment variable MS_DIAGNOSTIC_DATA_PATH have values set, "

@@ -69,6 +69,8 @@ def _checked(settings):
                 value = float(value)
             except (TypeError, ValueError):
                 raise _error(f"Invalid Parameter format for {key} expect float but value='{value}'") from None
+        elif key == "filename" and "://" in str(value):
+            raise _error(f"'{value}' is not on this machine; logdir, where the run goes, need not be")
         elif key == "profile_process" and value not in _PROCESSES:
             raise _error(f"Invalid Input: '{value}', valid values are: {{'server', 'worker'}}")
         checked[key] = value

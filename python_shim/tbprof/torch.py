@@ -110,6 +110,8 @@ class _Handler:
 
     def __init__(self, dir_name, worker_name, suffix, export, is_kineto):
         self.dir_name, self.worker_name = os.fspath(dir_name), worker_name
+        if is_kineto and "://" in self.dir_name:
+            raise ValueError(f"kineto=True writes as torch does, on this machine alone, and '{dir_name}' is not there")
         self._suffix, self._export, self._is_kineto = suffix, export, is_kineto
 
     def __call__(self, prof):
