@@ -32,14 +32,18 @@ class Driver:
         if step is not None:
             step.__exit__(None, None, None)
 
+    def _files(self):
+        return glob.glob(os.path.join(self._folder, "plugins", "profile", "*", "*.xplane.pb"))
+
     def stop(self, run):
         """Ends it and puts its planes into the run (a folder; "": there is none). If that fails, the run is ours."""
         try:
             try:
                 self.end_step()
             finally:
-                self._stop()
-            theirs = glob.glob(os.path.join(self._folder, "plugins", "profile", "*", "*.xplane.pb"))
+                if not self._files():  # else the program has ended it: if one runs now, it is the program's
+                    self._stop()
+            theirs = self._files()
             ours = glob.glob(os.path.join(run, "*.xplane.pb")) if run else []
             if len(theirs) == 1 and len(ours) == 1:
                 _put_together(theirs[0], ours[0])

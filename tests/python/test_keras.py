@@ -230,13 +230,14 @@ class Native(recorded.Case):
         self.assertEqual(len(self.told()), 1)
         self.assertIn("our events alone", self.told()[0])
 
-    def fit(self, profiler, fits=1):
-        """With a backend whose profiler that is; returns the callback."""
+    def fit(self, profiler, fits=1, **hooks):
+        """With a backend whose profiler that is; returns the callback. hooks: of the model."""
         callback = tbprof.keras.ProfilerCallback(self.logdir, (2, 3), train_subdir=False, track_input=False, native=True)
         with mock.patch.dict(sys.modules, jax=types.SimpleNamespace(profiler=profiler)), \
                 mock.patch.object(_keras_input, "backend_of", lambda model: "jax"):
             for _ in range(fits):
                 model = Model()
+                model.__dict__.update(hooks)
                 model.fit(callback)
                 self.assertEqual(model.seen, 6)
                 self.assertFalse(tbprof.is_active(0))
@@ -280,6 +281,18 @@ class Native(recorded.Case):
                 self.assertIn(expected, self.told()[0])
                 self.assertNotIn("tbprof", " ".join(self.processes(self.run_of())))
                 self.assertFalse(os.path.exists(profiler.folder))
+
+    def test_one_that_the_program_has_stopped_and_started_anew_goes_on(self):
+        profiler = Profiler()
+
+        def next_batch():
+            if profiler.calls[-1:] == ["step 3"]:
+                profiler.stop_trace()
+                profiler.start_trace(self.logdir, None)
+        self.fit(profiler, next_batch=next_batch)
+        self.assertEqual(profiler.calls, ["start", "step 2", "end", "step 3", "stop", "start", "end"])
+        self.assertIn("/host:CPU tbprof", " ".join(self.processes(self.run_of())))
+        self.assertEqual(self.told(), [])
 
     def test_a_step_of_theirs_that_fails_ends_both_and_saves_them(self):
         profiler = Profiler(end=ValueError("scope"))
