@@ -54,7 +54,7 @@ def _call_hooks(which):
         try:
             pair[which]()
         except Exception as e:  # pylint: disable=broad-except
-            tell(f"tbprof: {e!r} while a session {'is stopped' if which else 'starts'}; it goes on")
+            tell(f"tbprof: while a session {'is stopped' if which else 'starts'}: {text_of(e)}; it goes on")
 
 
 def last_run():
@@ -108,7 +108,7 @@ def _tracer(what, *arguments):
     try:
         getattr(_python_tracer, what)(*arguments)
     except Exception as e:  # pylint: disable=broad-except
-        tell(f"tbprof: {e!r} in the function tracer; Python functions may be missing in this profile")
+        tell(f"tbprof: in the function tracer: {text_of(e)}; Python functions may be missing in this profile")
 
 
 def _copy_for(folder):
@@ -265,4 +265,4 @@ def _save_at_exit():
             tell(f"tbprof: the program ends without tbprof's stop: what was recorded is in {last_run()}")
     except Exception as e:  # pylint: disable=broad-except
         if not str(e).startswith("no profiler session"):  # it had ended by itself
-            tell(f"tbprof: the program ends without tbprof's stop, and its recording could not be saved: {e}")
+            tell(f"tbprof: the program ends without tbprof's stop, and its recording could not be saved: {text_of(e)}")

@@ -84,7 +84,7 @@ class Annotations:
             self._emit.__enter__()
         except (AttributeError, RuntimeError) as e:  # another profiler of torch's runs
             self._emit = None
-            _core.tell(f"tbprof.torch: torch's operators are not in this profile ({e!r})", 5)
+            _core.tell(f"tbprof.torch: torch's operators are not in this profile ({_core.text_of(e)})", 5)
 
     def stop(self):
         emit, self._emit = self._emit, None
@@ -120,7 +120,8 @@ def make(activities, wanted):
     try:
         return Ops(activities, wanted)
     except (AttributeError, TypeError) as e:
-        _core.tell(f"tbprof.torch: torch's own profiler is left out ({e!r}): its operators are not in the run", 5)
+        _core.tell(f"tbprof.torch: torch's own profiler is left out ({_core.text_of(e)}): its operators are not in the "
+                   "run", 5)
         return None
 
 
@@ -149,7 +150,7 @@ def _take_over(profiler, labels):
     try:
         threads = _spans_by_thread(profiler, labels)
     except (AttributeError, RuntimeError, TypeError) as e:
-        _core.warn(f"torch's operators are not in this profile: {e!r}")
+        _core.warn(f"torch's operators are not in this profile: {_core.text_of(e)}")
         return
     _record(threads.pop(threading.get_native_id(), ()))
     for number, spans in sorted(threads.items()):  # their threads may be gone: one of ours writes for each

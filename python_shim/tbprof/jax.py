@@ -127,7 +127,7 @@ def trace(log_dir, create_perfetto_link=False, create_perfetto_trace=False, prof
         try:
             stop_trace()
         except (RuntimeError, OSError) as e:  # never instead of the program's own exception
-            _core.tell(f"tbprof.jax.trace: {e}")
+            _core.tell(f"tbprof.jax.trace: {_core.text_of(e)}")
         raise
     stop_trace()
 

@@ -51,7 +51,8 @@ def _never_raises(hook):
             hook(self, *positional, **keywords)
         except Exception as e:  # pylint: disable=broad-except
             self._is_broken = True
-            self._tell(f"{e!r} in {hook.__name__}", f"{type(e).__name__}: {e}; training goes on without a profile")
+            self._tell(f"{e!r} in {hook.__name__}", f"{_core.text_of(e)} (in {hook.__name__}); training goes on without a "
+                       "profile")
             self._give_up()
     return wrapper
 
@@ -116,7 +117,8 @@ class ProfilerCallback:
     def on_train_begin(self, logs=None):
         self._is_broken = False
         if self._is_recording:
-            self._tell("left", "an earlier training ended by an exception while it was profiled; its profile ends here")
+            self._tell("left", "a fit begins while another one is profiled, which has ended by an exception, or in which "
+                       "this one runs with the same callback; the profile of the other one ends here and is saved")
             self._stop()
         self._batch = self._sessions = 0
 
@@ -157,7 +159,7 @@ class ProfilerCallback:
             self._stop()
         if not self._sessions and self._implements_train_batch_hooks():
             wanted = "its schedule" if self._schedule else f"batches {self._first}-{self._last}"
-            self._tell("unreached", f"nothing was profiled: profile_batch={self._asked!r} asks for {wanted}, training "
+            self._tell("unreached", f"nothing was profiled: profile_batch={self._asked!r} asks for {wanted}, this fit "
                        f"saw {self._batch} batches")
 
     @_never_raises

@@ -201,7 +201,7 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
         try:
             self.stop()
         except Exception as e:  # pylint: disable=broad-except
-            _core.tell(f"tbprof.torch.profile: {e}")  # never instead of the program's own exception
+            _core.tell(f"tbprof.torch.profile: {_core.text_of(e)}")  # never instead of the program's own exception
 
     def start(self):
         self._transit(ProfilerAction.NONE, self.current_action)
@@ -276,7 +276,7 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
         return not has_failed
 
     def _tell(self, error):
-        text = f"{type(error).__name__}: {error}"
+        text = _core.text_of(error)
         if text not in self._told:
             self._told.add(text)
             _core.tell(f"tbprof.torch.profile: {text}; training goes on without this trace", stacklevel=6)

@@ -414,6 +414,26 @@ class Trouble(recorded.Case):
         self.run_of(os.path.join(self.logdir, "train"))
         self.assertEqual(self.told(), [])
 
+    def test_an_exception_without_a_text_is_told_by_its_kind(self):
+        for error, expected in ((MemoryError(), "ProfilerCallback: MemoryError (in on_train_batch_begin); training goes on"),
+                                (KeyError("x"), "ProfilerCallback: KeyError: 'x' (in on_train_batch_begin); training")):
+            self.warnings.clear()
+            with mock.patch.object(_core.native, "start", side_effect=error):
+                Model().fit(tbprof.keras.ProfilerCallback(self.logdir, (2, 3)))
+            self.assertEqual(len(self.told()), 1)
+            self.assertIn(expected, self.told()[0])
+
+    def test_a_fit_inside_a_fit_ends_the_outer_profile_and_says_so(self):
+        callback = tbprof.keras.ProfilerCallback(self.logdir, (2, 5), train_subdir=False)
+        outer = Model()
+        outer.next_batch = lambda: outer.seen == 3 and Model(batches=3).fit(callback)
+        outer.fit(callback)
+        self.assertEqual(outer.seen, 6)
+        inner, first = sorted(recorded.runs(self.logdir), key=lambda run: len(recorded.steps(run)))[:2]
+        self.assertEqual([len(recorded.steps(run)) for run in (inner, first)], [2, 2])
+        self.assertEqual(len(self.told()), 1, self.told())
+        self.assertIn("in which this one runs with the same callback", self.told()[0])
+
     def test_warnings_that_are_errors_do_not_break_it(self):
         model = Model()
         with warnings.catch_warnings(), self.assertLogs("tbprof", "WARNING"):
