@@ -498,7 +498,8 @@ static int read_perfetto(struct tbp_host *host, struct tbp_pool *pool, struct tb
 
 /* Planes of an xplane begin with the same byte. They have no fields beyond 6, unless a byte of them
  * is damaged; but then they still have an id or lines, of other types than what a packet has there,
- * or what became of the damage has. No packet has numbers of fixed size. */
+ * or what became of the damage has. No packet has numbers of fixed size. An event alone tells
+ * nothing: packets that have one also have a time or a sequence. */
 static bool is_of_no_packet(const struct tbp_wire_field *f) {
     enum { FTRACE = 1, USER = 3 };
     switch (f->number) {
@@ -525,10 +526,9 @@ static int probe(const uint8_t *data, size_t size) {
             return 0;
         while ((got = tbp_wire_next(&f.bytes, &inner)) > 0 && !is_of_no_packet(&inner))
             read_field(&k, &inner, &id);
-        bool is_two_things = k.is_other && (k.has_event || k.descriptor.at);
-        if (got || is_two_things)
+        if (got)
             return 0;
-        if (k.has_timestamp || k.has_event || k.descriptor.at || k.defaults.at || id)
+        if (k.has_timestamp || k.descriptor.at || k.defaults.at || id)
             return tbp_looks_like_text(data, size) ? 0 : CERTAIN;
     }
     return 0;
