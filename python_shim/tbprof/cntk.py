@@ -48,6 +48,8 @@ def start_profiler(dir="profiler", sync_gpu=True, reserve_mem=DEFAULT_BUFFER_SIZ
         if _state.session.is_open:
             raise RuntimeError("Error: ProfilerInit: Profiler already initialized.\n")
         folder = os.fspath(dir)
+        if "://" in folder:
+            raise RuntimeError(f"Error: ProfilerInit: Directory <{folder}> is not on this machine.\n")
         try:
             os.mkdir(folder)
         except FileExistsError:

@@ -18,6 +18,7 @@ import interrupt
 import recorded
 import test_keras
 import tbprof
+import tbprof.cntk
 import tbprof.jax
 import tbprof.keras
 import tbprof.mindspore
@@ -249,12 +250,14 @@ class Addresses(Remote):
         self.assertEqual(tbprof.last_run(), self.run_of())
 
     def test_files_that_are_written_here_alone_are_refused_elsewhere(self):
-        for call, kind in ((lambda: tbprof.mindspore.Profiler(output_path=LOGDIR), RuntimeError),
+        os.makedirs("store:/bucket")  # what a path of that name would need
+        for call, kind in ((lambda: tbprof.cntk.start_profiler(LOGDIR), RuntimeError),
+                           (lambda: tbprof.mindspore.Profiler(output_path=LOGDIR), RuntimeError),
                            (lambda: tbprof.mxnet.set_config(filename=LOGDIR + "/profile.json"), tbprof.mxnet.MXNetError),
                            (lambda: tbprof.torch.tensorboard_trace_handler(LOGDIR, kineto=True), ValueError)):
             with self.assertRaisesRegex(kind, "not on this machine|is not there"):
                 call()
-        self.assertEqual(self.kept(), [])
+        self.assertEqual((os.listdir("."), os.listdir("store:/bucket")), (["store:"], []))
 
 
 if __name__ == "__main__":
