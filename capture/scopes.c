@@ -179,6 +179,15 @@ static inline struct tbp_spool_chunk *quick_chunk(const struct tbp_thread *t) {
     return __atomic_load_n(&t->quick, __ATOMIC_ACQUIRE);
 }
 
+/* The clock between stepping in and the checks. Some processors read it only when all that was
+ * loaded before is there: with half of the loads on either side of it, those of an end and of the
+ * begin behind it are waited for side by side, and not one after the other (a tenth of a scope). */
+static inline uint64_t quick_ticks(void) {
+    uint64_t ticks = tbp_clock_tsc();
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return ticks;
+}
+
 tbprof_scope tbprof_scope_begin_slow(tbprof_site *site) {
     struct tbp_thread *t = tbp_thread_self;
     if (UNLIKELY(!t))
@@ -186,13 +195,14 @@ tbprof_scope tbprof_scope_begin_slow(tbprof_site *site) {
     uint32_t offset = tbp_record_step_in(t);
     struct tbp_spool_chunk *chunk = quick_chunk(t);
     uint64_t word = site_word(site);
+    uint64_t ticks = quick_ticks();
     if (UNLIKELY(!is_usual(chunk, offset, BEGIN_LIMIT) || !(uint32_t)word)) {
         tbp_record_step_out(t, offset);
         return begin_slowly(site);
     }
     struct tbp_spool_slot *slot = tbp_record_slot_at(chunk, offset);
     __builtin_prefetch(slot + AHEAD, 1);
-    slot->head = tbp_clock_tsc() - t->begin_base;
+    slot->head = ticks - t->begin_base;
     memcpy(&slot->name, &word, sizeof word);
     tbprof_scope scope = deeper(t, 1);
     step_out_with(t, chunk, offset + sizeof *slot);
@@ -226,11 +236,11 @@ tbprof_scope tbprof_scope_begin_dyn_slow(const char *name, size_t size, int leve
 
 /* Ends the innermost scope: most are. */
 void tbprof_scope_end_slow(tbprof_scope scope) {
-    uint64_t ticks = tbp_clock_tsc(); /* first: what follows is not in the scope */
     struct tbp_thread *t = tbp_thread_self;
     if (UNLIKELY(!t))
         return;
     uint32_t offset = tbp_record_step_in(t);
+    uint64_t ticks = quick_ticks();
     struct tbp_spool_chunk *chunk = quick_chunk(t);
     if (UNLIKELY(!is_usual(chunk, offset, END_LIMIT) ||
                  scope != __atomic_load_n(&t->handle, __ATOMIC_RELAXED))) {
