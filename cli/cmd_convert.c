@@ -400,8 +400,23 @@ static void warn_hidden(const struct convert *c, const struct tbp_convert_job *j
     tbp_runs_release(&there);
 }
 
+static void warn_size(const struct convert *c, const struct tbp_convert_host *h, const char *path) {
+    if (h->lacks_xplane)
+        tbp_cli_warn(c->cli,
+                     "'%s': no xplane of it, which would have %" PRIu64
+                     " bytes: the plugin reads no more than 2 GiB; the pages tell of all",
+                     path, h->too_large_bytes);
+    else if (h->too_large_bytes)
+        tbp_cli_warn(c->cli,
+                     "'%s': an xplane of %" PRIu64
+                     " bytes stays as it is, without repairs: the plugin reads no more than 2 GiB, "
+                     "tbprof as its backend does; the pages tell of all",
+                     path, h->too_large_bytes);
+}
+
 static void warn_host(const struct convert *c, const struct tbp_convert_host *h, const char *path) {
     tbp_warn_input(c->cli, tbp_str_c(path), h->input_bytes, &h->ledger);
+    warn_size(c, h, path);
     if (h->replaced.input[0])
         tbp_cli_note(c->cli, "host '%s': replaces what was converted from '%s' (%s, tbprof %s)",
                      h->name.p, h->replaced.input, h->replaced.reading, h->replaced.version);
@@ -432,7 +447,7 @@ static void warn_run(const struct convert *c, const struct tbp_convert_job *job,
         n_pages += h->n_files + h->n_kept;
         if (!is_host || h->status)
             continue;
-        n_pages -= job->has_xplane && n_pages > 0;
+        n_pages -= job->has_xplane && !h->lacks_xplane && n_pages > 0;
         any_lacks |= lacks_repairs(h);
         warn_host(c, h, job->run->hosts[i].path);
     }
@@ -484,6 +499,9 @@ static void json_host(struct tbp_json *j, const struct tbp_convert_host *h) {
         json_text(j, ",\"replaced_reading\":", h->replaced.reading);
         json_text(j, ",\"replaced_version\":", h->replaced.version);
     }
+    if (h->too_large_bytes)
+        tbp_json_printf(j, ",\"xplane_too_large\":%" PRIu64 ",\"xplane_left_out\":%s",
+                        h->too_large_bytes, h->lacks_xplane ? "true" : "false");
     json_error(j, h->status ? &h->err : NULL);
     tbp_json_lit(j, ",\"ledger\":");
     tbp_receipt_write_ledger(j, &h->ledger);
@@ -532,7 +550,7 @@ static int convert_one(struct convert *c, const struct tbp_run *run, struct tbp_
     bool has_written = false;
     for (size_t i = 0; i < result.n_hosts; i++) {
         const struct tbp_convert_host *h = &result.hosts[i];
-        c->has_loss |= tbp_ledger_has_loss(&h->ledger);
+        c->has_loss |= tbp_ledger_has_loss(&h->ledger) || h->lacks_xplane;
         has_written |= !h->status;
         if (h->status)
             tbp_cli_error(c->cli, &h->err);

@@ -12,6 +12,7 @@
 #include "convert/analyze/rewrite_xplane.h"
 #include "plugin_data/marker.h"
 #include "plugin_data/rundir.h"
+#include "plugin_data/xspace_out.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ struct host_state {
     const struct tbp_host *opened; /* and its file, for the xplane; NULL: no xplane is written */
     const char *path;
     size_t xplane; /* index in outputs */
-    uint64_t n_left_out;
+    struct tbp_rewritten rewritten;
     uint64_t work_bytes; /* progress made by each page */
 };
 
@@ -149,16 +150,22 @@ static struct tbp_receipt_facts facts_of(const struct run_state *run, struct tbp
 
 static int rewrite_xplane(void *ctx, struct tbp_sink *sink, struct tbp_error *err) {
     struct host_state *h = ctx;
-    return tbp_rewrite_xplane(h->run->session, h->host, 0, sink, &h->n_left_out, err);
+    return tbp_rewrite_xplane(h->run->session, h->host, h->run->job->max_xplane_bytes, sink,
+                              &h->rewritten, err);
 }
 
+/* Beyond what readers of protobuf take an xplane is copied as it is, for tbprof reads it; nothing
+ * is made that nobody but tbprof could read. The pages tell of all of it in any case. */
 static int write_xplane(struct host_state *h, struct tbp_error *err) {
     if (!h->outputs->files.at[h->xplane].path[0])
         return TBP_OK;
     if (tbp_rewrite_xplane_is_needed(h->run->session, h->opened)) {
         int status = tbp_outputs_write(h->outputs, h->xplane, false, h->run->job->pool,
                                        rewrite_xplane, h, err);
-        return status ? tbp_cause(err, "while writing the xplane") : TBP_OK;
+        if (!h->rewritten.too_large_bytes)
+            return status ? tbp_cause(err, "while writing the xplane") : TBP_OK;
+        if (h->opened->is_foreign)
+            return TBP_OK;
     }
     return tbp_outputs_copy(h->outputs, h->xplane, h->path, &h->opened->input, err);
 }
@@ -201,6 +208,19 @@ static int64_t start_of(const struct tbp_host *host) {
     return first_ns / 1000000000;
 }
 
+/* An xplane beyond what the plugin reads, written or left out. */
+static void note_size(const struct host_state *h, const struct tbp_host *host,
+                      struct tbp_convert_host *result) {
+    const struct tbp_convert_job *job = h->run->job;
+    uint64_t max_bytes = job->max_xplane_bytes ? job->max_xplane_bytes : TBP_XSPACE_MAX_BYTES;
+    result->lacks_xplane = h->rewritten.too_large_bytes && host->is_foreign;
+    result->too_large_bytes = h->rewritten.too_large_bytes;
+    bool is_large = host->input.size > max_bytes && !host->is_foreign && !job->is_pages_only;
+    /* copied, or in its place already */
+    if (is_large && (!job->has_xplane || !tbp_rewrite_xplane_is_needed(h->run->session, host)))
+        result->too_large_bytes = host->input.size;
+}
+
 static int convert_opened(struct host_state *h, struct tbp_host *host,
                           struct tbp_convert_host *result, struct tbp_error *err) {
     const struct tbp_convert_job *job = h->run->job;
@@ -214,8 +234,10 @@ static int convert_opened(struct host_state *h, struct tbp_host *host,
     int status = write_files(h, file->size_bytes, err);
     if (!status)
         status = count_repairs(h->run, h->host, err);
-    if (h->n_left_out)
-        tbp_ledger_count(&host->ledger, TBP_LEDGER_WRITE_CAP, h->n_left_out, TBP_NO_OFFSET);
+    if (h->rewritten.n_left_out)
+        tbp_ledger_count(&host->ledger, TBP_LEDGER_WRITE_CAP, h->rewritten.n_left_out,
+                         TBP_NO_OFFSET);
+    note_size(h, host, result);
     result->has_old_xplane =
         !job->has_xplane && tbp_rewrite_xplane_is_needed(h->run->session, host);
     result->ledger = host->ledger;

@@ -17,11 +17,12 @@
 struct tbp_convert_job {
     const struct tbp_cli *cli;
     const struct tbp_run *run;
-    const char *logdir;       /* gets the marker */
-    const char *folder;       /* logdir/plugins/profile/RUN */
-    const char *pages_folder; /* second folder, for the pages alone; or NULL */
-    bool has_xplane;          /* write <host>.xplane.pb */
-    bool is_pages_only;       /* folder shall hold no xplane: plugins would ignore the pages */
+    const char *logdir;        /* gets the marker */
+    const char *folder;        /* logdir/plugins/profile/RUN */
+    const char *pages_folder;  /* second folder, for the pages alone; or NULL */
+    bool has_xplane;           /* write <host>.xplane.pb */
+    uint64_t max_xplane_bytes; /* 0: what readers of protobuf accept */
+    bool is_pages_only;        /* folder shall hold no xplane: plugins would ignore the pages */
     enum tbp_semantics semantics;
     struct tbp_step_source steps;
     const char *from;
@@ -41,6 +42,8 @@ struct tbp_convert_host {
     int64_t start_s; /* when the profile begins, since 1970 */
     size_t n_files;
     unsigned n_kept, n_removed;
+    uint64_t too_large_bytes;      /* of the xplane, more than readers of protobuf take; or 0 */
+    bool lacks_xplane;             /* too large a one, and there is no file to copy instead */
     bool has_old_xplane;           /* none was written, and the one there is not repaired */
     struct tbp_cache_names caches; /* of the plugin, removed */
     uint64_t size_bytes;           /* of what was written */

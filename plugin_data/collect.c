@@ -420,7 +420,7 @@ int tbp_collect_write(struct tbp_collect *c, struct tbp_sink *sink,
     uint64_t size_bytes = 0;
     int status;
     do {
-        status = tbp_xspace_write(sink, source, c, &size_bytes, err);
+        status = tbp_xspace_write(sink, source, c, 0, &size_bytes, err);
     } while (status == TBP_E_LIMIT && size_bytes > TBP_XSPACE_MAX_BYTES && shrink(c, size_bytes));
     *result = (struct tbp_collect_result){.n_records = c->recording.n_records,
                                           .n_events = c->emit.n_events,

@@ -382,13 +382,13 @@ int tbp_xspace_measure(tbp_xspace_source *source, void *ctx, uint64_t *size_byte
 }
 
 int tbp_xspace_write(struct tbp_sink *sink, tbp_xspace_source *source, void *ctx,
-                     uint64_t *size_bytes, struct tbp_error *err) {
+                     uint64_t max_bytes, uint64_t *size_bytes, struct tbp_error *err) {
     struct tbp_xspace_out o = {0};
     int status = pass(&o, NULL, source, ctx, err);
     uint64_t n = o.file_bytes;
     if (size_bytes)
         *size_bytes = n;
-    if (!status && n > TBP_XSPACE_MAX_BYTES)
+    if (!status && n > (max_bytes ? max_bytes : TBP_XSPACE_MAX_BYTES))
         status = tbp_fail(err, TBP_E_LIMIT, "a profile of %llu bytes is more than readers accept",
                           (unsigned long long)n);
     if (!status)

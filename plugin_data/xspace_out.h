@@ -12,7 +12,7 @@
  *         tbp_xspace_stat_i64(o, 1, 3);                          // of what was begun last: event,
  * event name or plane return TBP_OK;
  *     }
- *     tbp_xspace_write(sink, source, ctx, NULL, err);
+ *     tbp_xspace_write(sink, source, ctx, 0, NULL, err);
  *
  * What it sees to: every file has a plane /host:CPU (plugin 2.19.0 fails without one), text is
  * UTF-8 (the official reader refuses a file otherwise; bad bytes become U+FFFD), a file stays below
@@ -31,10 +31,10 @@
 struct tbp_xspace_out;
 typedef int tbp_xspace_source(void *ctx, struct tbp_xspace_out *o, struct tbp_error *err);
 
-/* Does not finish the sink. *size_bytes (NULL allowed) is the size of the file, also when it is too
- * large (TBP_E_LIMIT; nothing is then written). */
+/* Does not finish the sink. *size_bytes (NULL allowed) is the size of the file, also when it is
+ * larger than max_bytes (0: than readers accept): TBP_E_LIMIT, and nothing is written. */
 int tbp_xspace_write(struct tbp_sink *sink, tbp_xspace_source *source, void *ctx,
-                     uint64_t *size_bytes, struct tbp_error *err);
+                     uint64_t max_bytes, uint64_t *size_bytes, struct tbp_error *err);
 /* Only measures. */
 int tbp_xspace_measure(tbp_xspace_source *source, void *ctx, uint64_t *size_bytes,
                        struct tbp_error *err);

@@ -539,19 +539,25 @@ static int count_repairs(struct rewrite *rw, struct tbp_session *s, uint32_t hos
 }
 
 static int write_host(struct rewrite *rw, uint64_t max_bytes, struct tbp_sink *sink,
-                      struct tbp_error *err) {
+                      struct tbp_rewritten *out, struct tbp_error *err) {
     int status = TBP_OK;
+    uint64_t size_bytes = 0;
     if (rw->h->size_bytes > max_bytes / 2) /* it may grow a little: smaller ones need no look */
         status = thin(rw, max_bytes, err);
     if (!status)
-        status = tbp_xspace_write(sink, source, rw, NULL, err);
+        status = tbp_xspace_write(sink, source, rw, max_bytes, &size_bytes, err);
     tbp_wire_out_release(&rw->text);
+    if (!status)
+        out->n_left_out = rw->n_left_out;
+    else if (status == TBP_E_LIMIT && size_bytes > max_bytes)
+        out->too_large_bytes = size_bytes;
     return status;
 }
 
 int tbp_rewrite_xplane(struct tbp_session *s, uint32_t host, uint64_t max_bytes,
-                       struct tbp_sink *sink, uint64_t *n_left_out, struct tbp_error *err) {
+                       struct tbp_sink *sink, struct tbp_rewritten *out, struct tbp_error *err) {
     const struct tbp_host *h = tbp_session_host(s, host, err);
+    *out = (struct tbp_rewritten){0};
     if (!h)
         return err->code;
     struct rewrite rw = {.h = h, .repairs = tbp_session_semantics(s) == TBP_SEMANTICS_REPAIR};
@@ -563,8 +569,7 @@ int tbp_rewrite_xplane(struct tbp_session *s, uint32_t host, uint64_t max_bytes,
     rw.damage = rw.repairs ? tbp_host_damage_text(h, &names) : TBP_STR_NONE;
     int status = rw.repairs ? count_repairs(&rw, s, host, &names, err) : TBP_OK;
     if (!status)
-        status = write_host(&rw, max_bytes ? max_bytes : TBP_XSPACE_MAX_BYTES, sink, err);
-    *n_left_out = rw.n_left_out;
+        status = write_host(&rw, max_bytes ? max_bytes : TBP_XSPACE_MAX_BYTES, sink, out, err);
     tbp_arena_release(&names);
     return status;
 }

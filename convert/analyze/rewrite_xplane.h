@@ -19,10 +19,15 @@
  * and loaded. */
 bool tbp_rewrite_xplane_is_needed(const struct tbp_session *s, const struct tbp_host *h);
 
+struct tbp_rewritten {
+    uint64_t n_left_out;      /* events */
+    uint64_t too_large_bytes; /* what the file would have had; 0: it was written */
+};
+
 /* Writes a host that is loaded; the sink is not finished. A file of max_bytes (0: what readers
- * accept) or more is thinned: the shortest host events without well-known stats are left out and
- * counted in *n_left_out. */
+ * accept) or more is thinned: the shortest host events without well-known stats are left out. If
+ * that is not enough, nothing is written: TBP_E_LIMIT with the size in *out. */
 int tbp_rewrite_xplane(struct tbp_session *s, uint32_t host, uint64_t max_bytes,
-                       struct tbp_sink *sink, uint64_t *n_left_out, struct tbp_error *err);
+                       struct tbp_sink *sink, struct tbp_rewritten *out, struct tbp_error *err);
 
 #endif

@@ -58,9 +58,9 @@ static void ask(struct tbp_session *s, const struct tbp_tool *tool, enum tbp_dia
 static void rewrite(struct tbp_session *s, everything_seen_fn *seen, void *ctx) {
     struct tbp_sink_memory out;
     struct tbp_error err;
-    uint64_t n_left_out = 0;
+    struct tbp_rewritten rewritten;
     tbp_sink_memory_init(&out, 0);
-    if (tbp_rewrite_xplane(s, 0, 0, &out.base, &n_left_out, &err) == TBP_OK && seen)
+    if (tbp_rewrite_xplane(s, 0, 0, &out.base, &rewritten, &err) == TBP_OK && seen)
         seen(ctx, "xplane", out.data, out.size);
     tbp_sink_memory_release(&out);
 }

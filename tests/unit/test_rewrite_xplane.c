@@ -22,10 +22,10 @@ static struct tbp_wire_out rewritten(const char *text, enum tbp_semantics semant
     cr_expect_eq(tbp_rewrite_xplane_is_needed(s, h), needed);
     struct tbp_sink_memory sink;
     tbp_sink_memory_init(&sink, 0);
-    uint64_t n = 0;
-    cr_assert_eq(tbp_rewrite_xplane(s, 0, max_bytes, &sink.base, &n, &err), TBP_OK, "%s",
+    struct tbp_rewritten told;
+    cr_assert_eq(tbp_rewrite_xplane(s, 0, max_bytes, &sink.base, &told, &err), TBP_OK, "%s",
                  err.message);
-    cr_expect_eq(n, n_left_out);
+    cr_expect_eq(told.n_left_out, n_left_out);
     struct tbp_wire_out out = {0};
     cr_assert_eq(tbp_xpt_print((struct tbp_str){(const char *)sink.data, sink.size}, &out, &err),
                  TBP_OK);

@@ -12,7 +12,7 @@ static Tbp__XSpace *written(tbp_xspace_source *source, void *ctx) {
     struct tbp_error err = {0};
     uint64_t size_bytes = 0;
     tbp_sink_memory_init(&sink, 0);
-    cr_assert_eq(tbp_xspace_write(&sink.base, source, ctx, &size_bytes, &err), TBP_OK, "%s",
+    cr_assert_eq(tbp_xspace_write(&sink.base, source, ctx, 0, &size_bytes, &err), TBP_OK, "%s",
                  err.message);
     cr_assert_eq(sink.size, size_bytes);
     Tbp__XSpace *space = tbp__xspace__unpack(NULL, sink.size, sink.data);
@@ -120,8 +120,31 @@ Test(xspace_out, refuses_a_source_that_changes) {
     struct tbp_error err = {0};
     tbp_sink_memory_init(&sink, 0);
     n_calls = 16; /* 17000 and 18000 have equal lengths: fine */
-    cr_assert_eq(tbp_xspace_write(&sink.base, fickle, &n_calls, NULL, &err), TBP_OK);
+    cr_assert_eq(tbp_xspace_write(&sink.base, fickle, &n_calls, 0, NULL, &err), TBP_OK);
     n_calls = 15; /* 16000 takes two bytes, 17000 three */
-    cr_assert_eq(tbp_xspace_write(&sink.base, fickle, &n_calls, NULL, &err), TBP_E_INTERNAL);
+    cr_assert_eq(tbp_xspace_write(&sink.base, fickle, &n_calls, 0, NULL, &err), TBP_E_INTERNAL);
+    tbp_sink_memory_release(&sink);
+}
+
+static int only_a_name(void *ctx, struct tbp_xspace_out *o, struct tbp_error *err) {
+    (void)ctx;
+    (void)err;
+    tbp_xspace_plane(o, 0, TBP_STR("/host:CPU"));
+    return TBP_OK;
+}
+
+Test(xspace_out, refuses_more_than_the_limit_and_tells_the_size) {
+    struct tbp_sink_memory sink;
+    struct tbp_error err = {0};
+    uint64_t size_bytes = 0;
+    tbp_sink_memory_init(&sink, 0);
+    /* a plane of a name of 9 bytes: 2 for the plane's head, 2 for the name's */
+    cr_assert_eq(tbp_xspace_write(&sink.base, only_a_name, NULL, 12, &size_bytes, &err),
+                 TBP_E_LIMIT);
+    cr_expect_eq(size_bytes, 13);
+    cr_expect_eq(sink.size, 0);
+    cr_expect_str_eq(err.message, "a profile of 13 bytes is more than readers accept");
+    cr_assert_eq(tbp_xspace_write(&sink.base, only_a_name, NULL, 13, &size_bytes, &err), TBP_OK);
+    cr_expect_eq(sink.size, 13);
     tbp_sink_memory_release(&sink);
 }
