@@ -20,8 +20,7 @@ uint32_t tbp_averages_row(struct tbp_averages *a, const struct tbp_average_key *
                                                    .category = a->categories.strs[k->category],
                                                    .group = a->groups.strs[k->group],
                                                    .is_device = k->is_device,
-                                                   .min_ps = UINT64_MAX,
-                                                   .name_number = k->name};
+                                                   .min_ps = UINT64_MAX};
     return *row;
 }
 

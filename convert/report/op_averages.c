@@ -16,8 +16,8 @@
 #include "convert/report/event_texts.h"
 #include "convert/report/memory_use.h"
 
-struct closed { /* an event that has ended */
-    uint32_t row, name;
+struct closed {         /* an event that has ended */
+    uint32_t row, name; /* the event's own name, whatever the row is called */
     int64_t total_ps, children_ps;
     int64_t launched_ps, children_device_ps;
     struct tbp_memory_sum memory, children_memory;
@@ -228,7 +228,8 @@ static void join_parent(struct pass *p, size_t event) {
     tbp_sum(&parent->e.launched_ps, p->is_device ? 0 : take_launched(p, event));
 }
 
-static void open_event(struct pass *p, size_t i, uint32_t row, struct tbp_str detail) {
+static void open_event(struct pass *p, size_t i, uint32_t row, uint32_t name,
+                       struct tbp_str detail) {
     const struct tbp_events *ev = &p->line->ev;
     uint64_t start_ps = ev->start_ps[i], end_ps = start_ps + ev->dur_ps[i];
     if (p->nests && p->open.n && end_ps > p->open.at[p->open.n - 1].end_ps) {
@@ -240,9 +241,7 @@ static void open_event(struct pass *p, size_t i, uint32_t row, struct tbp_str de
         o.module = p->open.at[p->open.n - 1].module;
     if (tbp_str_starts(p->a->rows.at[row].name, module_prefix))
         o.module = p->a->rows.at[row].name;
-    o.e = (struct closed){.row = row,
-                          .name = p->a->rows.at[row].name_number,
-                          .total_ps = (int64_t)(end_ps - start_ps)};
+    o.e = (struct closed){.row = row, .name = name, .total_ps = (int64_t)(end_ps - start_ps)};
     if (!p->is_device)
         o.e.memory = tbp_memory_use_within(&p->memory, start_ps, end_ps, p->open.n == 0);
     *tbp_vec_push(&p->open) = o;
@@ -267,7 +266,8 @@ static void add_event(struct pass *p, size_t i) {
     if (ev->flags[i] & TBP_EVENT_MADE || ev->has[i] & TBP_HAS_OCCURRENCES ||
         ev->dur_ps[i] > INT64_MAX)
         return;
-    struct tbp_average_key key = {.name = name_number(p, ev->meta[i]), .is_device = p->is_device};
+    uint32_t name = name_number(p, ev->meta[i]);
+    struct tbp_average_key key = {.name = name, .is_device = p->is_device};
     tbp_event_texts_get(&p->texts, i, &category, &detail);
     enum tbp_event_role role = tbp_event_role_of(category);
     if (p->kind_of_meta[ev->meta[i]] == META_PASSED_OVER ||
@@ -287,7 +287,7 @@ static void add_event(struct pass *p, size_t i) {
     p->last_ps = end_ps > p->last_ps ? end_ps : p->last_ps;
     uint32_t row = tbp_averages_row(p->a, &key);
     if (nests)
-        open_event(p, i, row, detail);
+        open_event(p, i, row, name, detail);
     else
         add_exchange(p, i, row);
 }

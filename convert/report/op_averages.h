@@ -39,7 +39,6 @@ struct tbp_average {
     int64_t self_host_bytes, host_bytes, self_device_bytes, device_bytes;
     uint64_t min_ps, max_ps;
     double mean_ps, spread; /* of the durations; spread: sum of squared differences to the mean */
-    uint32_t name_number;
 };
 
 struct tbp_averages {

@@ -143,6 +143,17 @@ class Averages(Case):
         rows = {n: (r["count"], r["cpu_us"]) for (n, _), r in self.rows(path, "--group-by", "type").items()}
         self.assertEqual(rows, {"mm": (2, 40), "add": (1, 1)})
 
+    def test_every_grouping_counts_the_same(self):
+        """An only child of the same type is an event of its own; one of the same name is its parent over again."""
+        nested = [op("aten::mm", 500, 10), op("xla::mm", 502, 5), op("xla::mm", 503, 3)]
+        path = self.profile(EVENTS + nested)
+        for key in ("name", "shape", "stack", "thread", "device", "module", "host", "type"):
+            rows = self.stats(path, "--group-by", key)["rows"]
+            # of EVENTS: step, outer, inner twice, launch, twice once, leaf, k, memory of nobody
+            self.assertEqual(sum(r["count"] for r in rows), 9 + 2, key)
+        mm = self.rows(path, "--group-by", "type")["mm", ""]
+        self.assertEqual((mm["count"], mm["cpu_us"], mm["self_cpu_us"]), (2, 15, 10))
+
     def test_order_and_limit(self):
         path = self.profile()
         answer = self.stats(path, "--sort-by", "cpu", "--limit", "2")
