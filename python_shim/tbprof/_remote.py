@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Log directories that are not on this machine (gs://, s3://, hdfs:// …). What is recorded goes into a temporary folder;
-after the session, what is in it is copied: with fsspec, or with TensorFlow's file systems where fsspec is not there or
-does not know the address. If that fails, the folder stays, and one warning says how to copy it by hand."""
+after the session, what is in it is copied: with fsspec, or, where fsspec is not there or does not know the address, with
+TensorFlow's file systems if the program has loaded TensorFlow (no framework is imported here). If that fails, the folder
+stays, and one warning says how to copy it by hand."""
 import glob
 import os
 import re
 import shlex
 import shutil
+import sys
 import tempfile
 
 from tbprof import _core
@@ -53,8 +55,7 @@ class _Fsspec:
 
 
 class _TensorFlow:
-    def __init__(self, logdir):
-        import tensorflow  # pylint: disable=import-error
+    def __init__(self, tensorflow, logdir):
         self._files, self._root = tensorflow.io.gfile, logdir
 
     def exists(self, name):
@@ -69,12 +70,11 @@ class _TensorFlow:
 def _store_of(logdir):
     try:
         return _Fsspec(logdir)
-    except (ImportError, ValueError) as e:  # it, or what it needs for this kind of address
-        reason = e
-    try:
-        return _TensorFlow(logdir)
-    except ImportError as e:
-        raise ImportError(f"{reason}; {e}") from e
+    except (ImportError, ValueError):  # it, or what it needs for this kind of address
+        tensorflow = sys.modules.get("tensorflow")
+        if not tensorflow:
+            raise
+        return _TensorFlow(tensorflow, logdir)
 
 
 def _free_name(store, run, files):

@@ -191,9 +191,17 @@ class Trouble(Remote):
     def test_nothing_that_could_copy(self):
         with mock.patch.dict(sys.modules, fsspec=None):
             self.record("gs://bucket/it's/")
-        told = self.expect_kept("could not be copied to gs://bucket/it's (ImportError: ")
+        told = self.expect_kept("could not be copied to gs://bucket/it's (ModuleNotFoundError: ")
         self.assertIn("with `gsutil -m cp -r ", told)
         self.assertIn("""/* 'gs://bucket/it'"'"'s'/`""", told)
+
+    def test_tensorflow_is_not_imported_for_it(self):
+        with open(os.path.join(self._folder.name, "tensorflow.py"), "w", encoding="ascii") as file:
+            file.write("raise SystemExit('imported')\n")
+        with mock.patch.dict(sys.modules, fsspec=None), mock.patch.object(sys, "path", [self._folder.name, *sys.path]):
+            del sys.modules["tensorflow"]
+            self.record("gs://bucket/logs")
+        self.expect_kept("(ModuleNotFoundError: ")
 
     def test_addresses_that_nobody_knows(self):
         self.record("strange://bucket/logs")
