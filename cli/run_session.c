@@ -37,6 +37,16 @@ static void tell(void *ctx, double part) {
     r->told_bytes = bytes;
 }
 
+/* A file without a byte that is all there is to tell of. In a run folder it is a host without
+ * events, as the plugin has it, and beside others it does not keep them from being told. */
+static int refuse_empty(const struct tbp_run *run, struct tbp_host *host, struct tbp_error *err) {
+    if (host->size_bytes || run->n_hosts > 1 || run->is_folder)
+        return TBP_OK;
+    tbp_host_release(host);
+    return tbp_fail_at(err, TBP_E_TRUNCATED, run->hosts[0].path, TBP_NO_OFFSET,
+                       "has 0 bytes, nothing was saved: copy it again, or record again");
+}
+
 static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool *pool,
                 struct tbp_error *err) {
     const struct tbp_run_loader *l = ctx;
@@ -50,6 +60,8 @@ static int load(void *ctx, uint32_t host, struct tbp_host *out, struct tbp_pool 
     const struct tbp_watch watch = {tell, &reading};
     const struct tbp_read_how how = {l->from, wanted, l->progress ? &watch : NULL};
     int status = tbp_read_host(out, f->path, f->host, &how, pool, err);
+    if (!status)
+        status = refuse_empty(l->run, out, err);
     if (!status)
         out->has_file_rank = tbp_worker_rank(f->label, &out->file_rank);
     if (l->progress)

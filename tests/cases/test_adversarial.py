@@ -337,9 +337,9 @@ class Adversarial(Base):
         self.refused(1, "compressed with zstd", "stats", zstd)
         for encoding in ("utf-16", "utf-16-le", "utf-16-be"):  # with a mark and without
             self.refused(1, "text in UTF-16", "stats", self.written(" [".encode(encoding) + data.decode().encode(encoding), "u.txt"))
-        empty = self.reads(b"", [], {}, "empty.json")
-        self.assertEqual(self.findings(empty), {"nothing_recorded": (1, None)})
-        self.assertIn("empty file: no events", self.expect(0, "convert", "-o", self.path("o"), empty.path).stderr)
+        empty = self.written(b"", "empty.json")
+        for args in (["stats"], ["check"], ["convert", "-o", self.path("o")]):
+            self.refused(1, f"{empty}: has 0 bytes", *args, empty)
         os.mkdir(self.path("x.json"))
         self.refused(2, "no profile (*.xplane.pb, *.pt.trace.json) in folder", "convert", "-o", self.path("o"), self.path("x.json"))
 
@@ -513,7 +513,7 @@ class Adversarial(Base):
         def read(data, names, **counters):
             p = self.reads(data, names, name="h.xplane.pb")
             self.assertEqual({k: n for k, n in p.counters.items() if not k.startswith("repair_")}, counters)
-        read(b"", [])
+        self.refused(1, "has 0 bytes", "stats", self.written(b"", "h.xplane.pb"))
         self.refused(1, "not a profile in a known format", "stats", self.written(b"\x0a", "h.xplane.pb"))
         read(HOST + b"\x0a\xff\xff\x03abc", ["op1"], truncated=1)
         read(HOST + varint(9 << 3 | 3) + field(1, 5) + varint(9 << 3 | 4) + DEVICE, ["op1", "op2"], bad_wire=1)

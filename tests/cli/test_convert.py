@@ -246,7 +246,7 @@ class Convert(Case):
                 f.write(content[name])
             self.assertEqual(self.warnings(self.path(name)), [text])
             self.assertEqual(self.warnings(self.path(name), "--semantics", "official"), [])
-            self.expect(0, "convert", "--run", name, "-o", self.path("log"), self.path(name, "h.xplane.pb"))
+            self.expect(0, "convert", "--run", name, "-o", self.path("log"), self.path(name))
             again = self.path("log", "plugins", "profile", name)
             self.assertEqual(self.warnings(again), [text])
             self.expect(0, "convert", "--run", name, "-o", self.path("log2"), os.path.join(again, "h.xplane.pb"))

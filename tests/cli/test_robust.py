@@ -181,11 +181,33 @@ class Robust(Case):
             self.assertIn(f"'{self.path('t.json')}': input is damaged: JSON that ends before it is complete (1, "
                           f"first at byte {16 + len(event)})", self.expect(0, *args).stderr)
 
-    def test_empty_file_is_told(self):
-        open(self.path("h.xplane.pb"), "w").close()
-        for args in (["tool", "overview_page", self.path("h.xplane.pb")],
-                     ["convert", self.path("h.xplane.pb"), "-o", self.path("o")]):
-            self.assertIn("empty file: no events", self.expect(0, *args).stderr)
+    def test_empty_file_is_refused(self):
+        for name in ("h.xplane.pb", "t.pt.trace.json"):
+            path = self.path(name)
+            open(path, "w").close()
+            for args in (["tool", "overview_page", path], ["convert", path, "-o", self.path("o")], ["stats", path],
+                         ["steps", path], ["check", path], ["info", path]):
+                stderr = self.expect(1, *args).stderr
+                self.assertIn(f"{path}: has 0 bytes, nothing was saved: copy it again, or record again", stderr, args)
+            self.assertFalse(os.path.exists(self.path("o")))
+        with open(self.path("t.pt.trace.json")) as nothing:
+            r = subprocess.run([TBPROF, "stats", "-"], stdin=nothing, capture_output=True, text=True)
+            self.assertEqual((r.returncode, r.stdout), (1, ""))
+        r = self.expect(1, "check", "--json", path)
+        self.assertEqual(json.loads(r.stdout)["error"]["path"], path)
+
+    def test_empty_file_beside_others_is_told(self):
+        os.mkdir(self.path("run"))
+        shutil.copy(SAMPLE, self.path("run", "a.xplane.pb"))
+        open(self.path("run", "b.xplane.pb"), "w").close()
+        files = [self.path("run", n) for n in ("a.xplane.pb", "b.xplane.pb")]
+        for n, args in enumerate(([self.path("run")], ["--run", "both", *files])):
+            r = self.expect(0, "convert", "-o", self.path(f"o{n}"), *args)
+            self.assertIn(f"'{files[1]}': empty file: no events", r.stderr)
+            self.assertIn(": 2 hosts, ", r.stderr)
+        r = self.expect(1, "convert", "-o", self.path("o2"), *files)  # two runs: the other one is there
+        self.assertIn("1 of 2 runs failed", r.stderr)
+        self.assertEqual(os.listdir(self.path("o2", "plugins", "profile")), ["a"])
 
     def test_tools_of_one_host_name_the_hosts(self):
         for tool in ("memory_profile", "trace_viewer"):
@@ -226,9 +248,10 @@ class Robust(Case):
             self.assertIn(path, r.stderr)
             self.assertEqual(self.expect(code, "tool", "overview_page", path).stdout, "")
 
-    def test_empty_file_is_an_empty_profile(self):
-        open(self.path("e.xplane.pb"), "w").close()
-        self.expect(0, "convert", "-o", self.path("log"), self.path("e.xplane.pb"))
+    def test_empty_file_in_a_folder_is_an_empty_profile(self):
+        os.mkdir(self.path("run"))
+        open(self.path("run", "e.xplane.pb"), "w").close()
+        self.expect(0, "convert", "-o", self.path("log"), self.path("run"))
         json.loads(self.expect(0, "tool", "overview_page", self.path("log")).stdout)
 
     def test_damaged_host_does_not_keep_the_others_back(self):
