@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/sort.h"
 #include "base/zip.h"
+#include "cli/rank_folders.h"
 #include "cli/spool_input.h"
 #include "cli/worker_files.h"
 #include "convert/read/reader.h"
@@ -161,7 +162,7 @@ static void collect_workers(struct tbp_runs *runs, struct tbp_arena *arena, cons
     }
     size_t n = tbp_worker_files_order(&files);
     for (size_t span = 0; span < n; span++) {
-        struct tbp_run run = {.is_folder = true};
+        struct tbp_run run = {.is_folder = true, .folder = folder, .span = span, .n_spans = n};
         describe_folder(&run, arena, folder);
         run.logdir = NULL; /* what is made of them goes elsewhere */
         if (n > 1)
@@ -225,7 +226,7 @@ static void skip_hosts(struct walk *w, const struct tbp_run *run) {
 static bool take_profile_folder(struct walk *w, struct place here) {
     if (!tbp_is_profile_folder(here.path))
         return false;
-    struct tbp_run run = {.below = ""};
+    struct tbp_run run = {.below = "", .folder = here.path, .n_spans = 1};
     describe_folder(&run, w->arena, here.path);
     run.logdir = NULL;
     *add_host(&run, w->arena) = (struct tbp_run_file){
@@ -361,6 +362,7 @@ static int find_below(struct tbp_runs *runs, struct tbp_arena *arena, const char
         root[n - 1] = '\0';
     size_t before = runs->list.n, n_skipped = runs->skipped.n;
     int status = walk(runs, arena, root, err);
+    tbp_unite_ranks(runs, before, arena);
     if (status || runs->list.n > before)
         return status;
     if (runs->skipped.n > n_skipped)

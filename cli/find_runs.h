@@ -6,6 +6,7 @@
  *   a run folder      one run; each *.xplane.pb (or .xplane.pb.gz) in it is a host
  *   a trace folder    traces of workers (*.pt.trace.json[.gz]): one run, each worker a host; one
  *                     more for each further span of a worker
+ *   folders of ranks  side by side, each with the profile of one rank (rank_folders.h): one run
  *   a log directory   every plugins/profile/RUN below it, at any depth; profiles of other tools
  *                     that are folders (MindSpore, Ascend) are runs, too
  *   FILE.zip:MEMBER   a file of a zip: one run of one host
@@ -36,7 +37,9 @@ struct tbp_run {
     const char *below; /* logdir relative to the INPUT, "" or "train" */
     struct tbp_run_file *hosts;
     size_t n_hosts, cap_hosts;
-    bool is_folder; /* given as folder, not as single file */
+    bool is_folder;       /* given as folder, not as single file */
+    const char *folder;   /* profiles of another tool: the folder that they are all of; or NULL */
+    size_t span, n_spans; /* of the folder: which of how many */
 };
 
 struct tbp_skipped {

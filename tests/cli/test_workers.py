@@ -7,6 +7,7 @@ import os
 import shutil
 import unittest
 
+import import_fixtures
 from support import SAMPLE, SHARED, Case
 
 
@@ -31,7 +32,7 @@ def trace(kernel_us, rank=None):
 
 class Workers(Case):
     def write(self, name, text):
-        os.makedirs(self.path("traces"), exist_ok=True)
+        os.makedirs(os.path.dirname(self.path("traces", name)), exist_ok=True)
         with (gzip.open if name.endswith(".gz") else open)(self.path("traces", name), "wt") as f:
             f.write(text)
 
@@ -61,6 +62,59 @@ class Workers(Case):
         found = self.hosts(self.path("traces"))
         self.assertEqual({r: sorted(h) for r, h in found.items()},
                          {"traces_span1": ["a", "b"], "traces_span2": ["a"]})
+
+    def test_folders_of_ranks_are_one_run(self):
+        for rank in (0, 1, 10):
+            self.write(f"rank_{rank}/trace.pt.trace.json", trace(10 + rank))
+        self.assertEqual(self.hosts(self.path("traces")), {"traces": {
+            "rank_0": (0, "name"), "rank_1": (1, "name"), "rank_10": (10, "name")}})
+        self.expect(0, "convert", "-o", self.path("log"), self.path("traces"))
+        self.assertEqual(os.listdir(self.path("log", "plugins", "profile")), ["traces"])
+        rows = json.loads(self.expect(0, "stats", "--json", "--group-by", "host", self.path("traces")).stdout)["rows"]
+        self.assertEqual({r["group"]: r["device_us"] for r in rows if r["name"] == "gemm"},
+                         {"rank_0": 10, "rank_1": 11, "rank_10": 20})
+        with open(self.path("log", "plugins", "profile", "traces", "rank_1.tbprof.json")) as f:
+            self.assertEqual(json.load(f)["input"], "rank_1/trace.pt.trace.json")
+
+    def test_folders_of_ranks_below_others_and_with_spans(self):
+        for job in "ab":
+            for rank in (0, 1):
+                for time in (100, 200):
+                    self.write(f"{job}/rank{rank}/out/w.{time + rank}.pt.trace.json", trace(1))
+        self.assertEqual({r: sorted(h) for r, h in self.hosts(self.path("traces")).items()},
+                         {f"{job}_span{n}": ["rank0", "rank1"] for job in "ab" for n in (1, 2)})
+
+    def test_other_folders_side_by_side_stay_runs(self):
+        for names in (["epoch_1", "epoch_2"], ["run0", "run1"], ["rank_0", "rank_00"], ["rank_0_a", "rank_1_b"],
+                      ["frank0", "frank1"], ["rank_0"]):
+            for name in names:
+                self.write(f"{name}/w.pt.trace.json", trace(1))
+            self.assertEqual(sorted(self.hosts(self.path("traces"))), sorted(names))
+            shutil.rmtree(self.path("traces"))
+        for name in ("rank_0/a", "rank_1/a", "rank_1/b"):  # two workers of one rank
+            self.write(f"{name}.pt.trace.json", trace(1))
+        self.assertEqual(sorted(self.hosts(self.path("traces"))), ["rank_0", "rank_1"])
+
+    def ascend(self, *names):
+        for name in names:
+            for file, text in import_fixtures.ascend().items():
+                path = self.path("npu", name, file)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w") as f:
+                    f.write(text)
+        found = {r: sorted(h) for r, h in self.hosts(self.path("npu")).items()}
+        shutil.rmtree(self.path("npu"))
+        return found
+
+    def test_workers_of_ascend_are_one_run(self):
+        a, b = "host_1_20260725180104147_ascend_pt", "host_2_20260725180203146_ascend_pt"
+        self.assertEqual(self.ascend(a, b), {"npu": ["host_1", "host_2"]})
+        self.assertEqual(self.ascend(a, b, "host_1_20260725190000000_ascend_pt", "host_2_20260725190000001_ascend_pt"),
+                         {"npu_span1": ["host_1", "host_2"], "npu_span2": ["host_1", "host_2"]})
+        self.assertEqual(self.ascend("0_ascend_pt", "1_ascend_pt"), {"npu": ["0", "1"]})
+        for late in ("host_2_20260725180204147_ascend_pt", "host_2_20260726180104147_ascend_pt",
+                     "host_1_20260725180104148_ascend_pt"):  # a minute, a day later; the same worker
+            self.assertEqual(self.ascend(a, late), {a: [a], late: [late]})
 
     def test_traces_beside_xplanes_are_told(self):
         self.write("a.100.pt.trace.json", trace(1))

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs of neighbouring folders made one; see rank_folders.h. Members are sorted by what they have
+ * in common: a group is a stretch of them.
+ */
+#include "cli/rank_folders.h"
+
+#include "base/sort.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DIGITS = 9, MINUTE_S = 60 };
+
+struct member {
+    size_t run;          /* index in the list */
+    struct tbp_str key;  /* what all of a group have */
+    struct tbp_str host; /* name of the rank */
+    size_t n_above;      /* bytes of the folder that holds the ranks */
+    uint64_t rank;       /* or, of a worker: */
+    int64_t begin_s;     /* in seconds that are right within a day; -1: not told */
+    bool is_worker;
+};
+struct members {
+    TBP_VEC(struct member) list;
+};
+
+/* ---- names ---- */
+
+static size_t count_digits(const char *s, const char *end) {
+    size_t n = 0;
+    while (s + n < end && isdigit((unsigned char)s[n]))
+        n++;
+    return n;
+}
+
+/* The digits behind a word "rank" in a name: "rank0", "my-rank_07". */
+static const char *find_rank(const char *name, const char *end, size_t *n_digits) {
+    for (const char *p = name; end - p > 4; p++) {
+        if (strncmp(p, "rank", 4) != 0 || (p > name && isalpha((unsigned char)p[-1])))
+            continue;
+        const char *digits = p + 4 + (p[4] == '_' || p[4] == '-');
+        *n_digits = count_digits(digits, end);
+        if (*n_digits && *n_digits <= MAX_DIGITS)
+            return digits;
+    }
+    return NULL;
+}
+
+/* By the last name in the path that tells a rank. */
+static bool is_rank(struct member *m, const struct tbp_run *run, struct tbp_arena *arena) {
+    const char *path = run->folder, *end = path + strlen(path);
+    const char *name = end, *digits = NULL;
+    size_t n_digits = 0;
+    while (end > path && !digits) {
+        for (name = end; name > path && name[-1] != '/';)
+            name--;
+        digits = find_rank(name, end, &n_digits);
+        if (!digits)
+            end = name > path ? name - 1 : path;
+    }
+    if (!digits)
+        return false;
+    m->rank = strtoull(digits, NULL, 10);
+    m->host = tbp_arena_str(arena, (struct tbp_str){name, (size_t)(end - name)});
+    m->n_above = (size_t)(name - path);
+    m->key = tbp_str_c(tbp_arena_printf(arena, "rank %zu %.*s*%s", run->span, (int)(digits - path),
+                                        path, digits + n_digits));
+    return true;
+}
+
+/* YYYYMMDDhhmmss, maybe with milliseconds. Two days are more than a day apart. */
+static int64_t seconds_of(const char *digits) {
+    enum { DAY = 8 };
+    int64_t day = 0, part[3];
+    for (size_t i = 0; i < DAY; i++)
+        day = day * 10 + (digits[i] - '0');
+    for (size_t i = 0; i < 3; i++)
+        part[i] = (digits[DAY + 2 * i] - '0') * 10 + (digits[DAY + 2 * i + 1] - '0');
+    return day * 2 * 86400 + part[0] * 3600 + part[1] * 60 + part[2];
+}
+
+/* "<worker>_<time>_ascend_pt"; without a time a worker is a number. */
+static bool is_ascend(struct member *m, const struct tbp_run *run, struct tbp_arena *arena) {
+    enum { SECONDS = 14, MILLISECONDS = 17, ENDING = sizeof "_ascend_pt" - 1 };
+    const char *slash = strrchr(run->folder, '/'), *name = slash ? slash + 1 : run->folder;
+    struct tbp_str s = tbp_str_c(name);
+    if (s.n <= ENDING || !(tbp_str_ends(s, "_ascend_pt") || tbp_str_ends(s, "_ascend_ms")))
+        return false;
+    s.n -= ENDING;
+    size_t line = tbp_str_rfind(s, '_'), n_time = line < s.n ? s.n - line - 1 : 0;
+    const char *time = s.p + line + 1;
+    m->begin_s = -1;
+    if ((n_time == SECONDS || n_time == MILLISECONDS) && line &&
+        count_digits(time, s.p + s.n) == n_time) {
+        m->begin_s = seconds_of(time);
+        s.n = line;
+    } else if (count_digits(s.p, s.p + s.n) < s.n) {
+        return false;
+    }
+    m->is_worker = true;
+    m->host = tbp_arena_str(arena, s);
+    m->n_above = (size_t)(name - run->folder);
+    m->key = tbp_str_c(tbp_arena_printf(arena, "in %.*s", (int)m->n_above, run->folder));
+    return true;
+}
+
+/* ---- groups ---- */
+
+static int by_key(const void *a, const void *b, void *ctx) {
+    const struct member *x = a, *y = b;
+    (void)ctx;
+    int order = tbp_str_cmp(x->key, y->key);
+    if (!order)
+        order = (x->begin_s > y->begin_s) - (x->begin_s < y->begin_s);
+    if (!order)
+        order = (x->rank > y->rank) - (x->rank < y->rank);
+    return order ? order : (x->run > y->run) - (x->run < y->run);
+}
+
+static int by_run(const void *a, const void *b, void *ctx) {
+    const struct member *x = a, *y = b;
+    (void)ctx;
+    return (x->run > y->run) - (x->run < y->run);
+}
+
+static int by_worker(const void *a, const void *b, void *ctx) {
+    (void)ctx;
+    return tbp_str_cmp(((const struct member *)a)->host, ((const struct member *)b)->host);
+}
+
+/* How many from m on are of one key, and of workers began within a minute. */
+static size_t length_of(const struct member *m, const struct member *end) {
+    size_t n = 1;
+    while (m + n < end && tbp_str_eq(m[n].key, m->key) && m[n].is_worker == m->is_worker &&
+           m[n].begin_s - m->begin_s < MINUTE_S)
+        n++;
+    return n;
+}
+
+/* One host of each rank, and each rank once. */
+static bool is_one_job(const struct tbp_runs *runs, struct member *m, size_t n) {
+    if (m->is_worker)
+        tbp_sort(m, n, sizeof *m, by_worker, NULL);
+    for (size_t i = 0; i < n; i++) {
+        bool is_again =
+            i && (m->is_worker ? tbp_str_eq(m[i].host, m[i - 1].host) : m[i].rank == m[i - 1].rank);
+        if (is_again || runs->list.at[m[i].run].n_hosts != 1)
+            return false;
+    }
+    return n > 1;
+}
+
+static const char *name_of_folder(const char *path, size_t n, struct tbp_arena *arena) {
+    char real[PATH_MAX];
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    const char *folder = n ? tbp_arena_printf(arena, "%.*s", (int)n, path) : ".";
+    folder = realpath(folder, real) ? real : folder;
+    const char *slash = strrchr(folder, '/');
+    return tbp_arena_printf(arena, "%s", slash ? slash + 1 : folder);
+}
+
+static void unite(struct tbp_runs *runs, struct member *m, size_t n, size_t span, size_t n_spans,
+                  struct tbp_arena *arena) {
+    tbp_sort(m, n, sizeof *m, by_run, NULL);
+    struct tbp_run *run = &runs->list.at[m->run];
+    struct tbp_run_file *hosts = TBP_NEW_N(arena, struct tbp_run_file, n);
+    for (size_t i = 0; i < n; i++) {
+        struct tbp_run *from = &runs->list.at[m[i].run];
+        hosts[i] = from->hosts[0];
+        hosts[i].host = m[i].host;
+        hosts[i].label = hosts[i].path + m[i].n_above; /* tells the rank, too */
+        from->n_hosts = 0;
+    }
+    run->name = name_of_folder(run->folder, m->n_above, arena);
+    if (n_spans > 1)
+        run->name = tbp_arena_printf(arena, "%s_span%zu", run->name, span + 1);
+    run->hosts = hosts;
+    run->n_hosts = run->cap_hosts = n;
+    run->is_folder = true;
+}
+
+/* Those of one key: spans of one job. */
+static void unite_key(struct tbp_runs *runs, struct member *m, size_t n, struct tbp_arena *arena) {
+    size_t n_groups = 0, span = 0;
+    for (size_t i = 0, length; i < n; i += length) {
+        length = length_of(&m[i], &m[n]);
+        n_groups += is_one_job(runs, &m[i], length);
+        tbp_sort(&m[i], length, sizeof *m, by_key, NULL);
+    }
+    for (size_t i = 0, length; i < n; i += length) {
+        length = length_of(&m[i], &m[n]);
+        if (!is_one_job(runs, &m[i], length))
+            continue;
+        const struct tbp_run *first = &runs->list.at[m[i].run];
+        if (m[i].is_worker)
+            unite(runs, &m[i], length, span++, n_groups, arena);
+        else
+            unite(runs, &m[i], length, first->span, first->n_spans, arena);
+    }
+}
+
+static void drop_united(struct tbp_runs *runs, size_t first) {
+    size_t kept = first;
+    for (size_t i = first; i < runs->list.n; i++) {
+        if (runs->list.at[i].n_hosts)
+            runs->list.at[kept++] = runs->list.at[i];
+    }
+    runs->list.n = kept;
+}
+
+void tbp_unite_ranks(struct tbp_runs *runs, size_t first, struct tbp_arena *arena) {
+    struct members members = {0};
+    for (size_t i = first; i < runs->list.n; i++) {
+        const struct tbp_run *run = &runs->list.at[i];
+        struct member m = {.run = i};
+        if (run->folder && (is_ascend(&m, run, arena) || is_rank(&m, run, arena)))
+            *tbp_vec_push(&members.list) = m;
+    }
+    struct member *m = members.list.at;
+    size_t n = members.list.n;
+    tbp_sort(m, n, sizeof *m, by_key, NULL);
+    for (size_t i = 0, end; i < n; i = end) {
+        end = i + 1;
+        while (end < n && tbp_str_eq(m[end].key, m[i].key))
+            end++;
+        unite_key(runs, &m[i], end - i, arena);
+    }
+    drop_united(runs, first);
+    tbp_vec_release(&members.list);
+}
