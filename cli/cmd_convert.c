@@ -10,6 +10,7 @@
 #include "cli/receipt.h"
 #include "cli/warn_input.h"
 #include "plugin_data/rundir.h"
+#include "plugin_data/xspace_out.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -406,12 +407,17 @@ static void warn_size(const struct convert *c, const struct tbp_convert_host *h,
                      "'%s': no xplane of it, which would have %" PRIu64
                      " bytes: the plugin reads no more than 2 GiB; the pages tell of all",
                      path, h->too_large_bytes);
+    else if (h->too_large_bytes && h->input_bytes <= TBP_XSPACE_MAX_BYTES)
+        tbp_cli_warn(c->cli,
+                     "'%s': its xplane stays without repairs, with which it would have %" PRIu64
+                     " bytes: the plugin reads no more than 2 GiB; the pages have them",
+                     path, h->too_large_bytes);
     else if (h->too_large_bytes)
         tbp_cli_warn(c->cli,
                      "'%s': an xplane of %" PRIu64
                      " bytes stays as it is, without repairs: the plugin reads no more than 2 GiB, "
                      "tbprof as its backend does; the pages tell of all",
-                     path, h->too_large_bytes);
+                     path, h->input_bytes);
 }
 
 static void warn_host(const struct convert *c, const struct tbp_convert_host *h, const char *path) {
