@@ -45,12 +45,17 @@ int tbp_file_stamp_fd(struct tbp_file_stamp *stamp, int fd, const char *path,
     return stamp_of(stamp, &st, path, err);
 }
 
-bool tbp_file_stamp_is_hasty(const struct tbp_file_stamp *stamp) {
+static bool is_within_grain(int64_t a_ns, int64_t b_ns) {
     enum { CLOCK_GRAIN_NS = 20 * 1000 * 1000 }; /* at worst */
+    return a_ns > b_ns - CLOCK_GRAIN_NS && a_ns < b_ns + CLOCK_GRAIN_NS;
+}
+
+/* Either time: that of a copy is the one of its original, and the change itself may be of now. */
+bool tbp_file_stamp_is_hasty(const struct tbp_file_stamp *stamp) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    int64_t age_ns = ns_of(&now) - stamp->mtime_ns;
-    return age_ns > -CLOCK_GRAIN_NS && age_ns < CLOCK_GRAIN_NS;
+    return is_within_grain(stamp->mtime_ns, ns_of(&now)) ||
+           is_within_grain(stamp->ctime_ns, ns_of(&now));
 }
 
 void tbp_input_release(struct tbp_input *in) {
