@@ -39,6 +39,11 @@ static bool has_strays_below(const struct tbp_tree *t, const struct tbp_doctor_f
     return false;
 }
 
+/* Why a run is without data: names that no plugin reads, no files, a folder too deep. */
+static bool is_told_elsewhere(const struct tbp_tree *t, const struct tbp_doctor_folder *run) {
+    return run->count[TBP_FILE_FOREIGN] || run->count[TBP_FILE_SPECIAL] || has_strays_below(t, run);
+}
+
 /* What is there instead may be profiles under other names, so that nothing is said of removing it.
  */
 static void report_other_files(struct tbp_doctor *d, struct tbp_finding *f,
@@ -54,7 +59,7 @@ static void report_other_files(struct tbp_doctor *d, struct tbp_finding *f,
 static void run_empty_run(struct tbp_doctor *d, const struct tbp_doctor_check *self) {
     for (size_t i = 0; i < d->tree.runs.n; i++) {
         const struct tbp_doctor_folder *run = &d->tree.runs.at[i];
-        if (has_data(run) || run->count[TBP_FILE_FOREIGN] || has_strays_below(&d->tree, run))
+        if (has_data(run) || is_told_elsewhere(&d->tree, run))
             continue;
         struct tbp_finding *f = tbp_doctor_report(d, self, TBP_PROBLEM, run->path);
         f->what = "is a run folder with no file in it";

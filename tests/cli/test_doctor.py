@@ -528,7 +528,7 @@ class Files(DoctorCase):
 
     def test_what_is_no_file(self):
         """Beside a profile: a pipe and a socket, which nothing opens, a dead link and a folder with the name of one."""
-        self.copied()
+        xplane = self.copied()
         os.mkfifo(os.path.join(self.log, RUN, "pipe.xplane.pb"))
         os.mkfifo(os.path.join(self.log, RUN, "unimportant"))
         os.mkdir(os.path.join(self.log, RUN, "folder.xplane.pb"))
@@ -542,6 +542,8 @@ class Files(DoctorCase):
         os.remove(os.path.join(self.log, RUN, "link.xplane.pb"))
         os.symlink("link.xplane.pb", os.path.join(self.log, RUN, "link.xplane.pb"))
         self.assertIn("or to itself", self.look()[1]["findings"][1]["what"])
+        os.remove(xplane)  # "no *.xplane.pb is in it, but 'link.xplane.pb'" would contradict itself
+        self.assertEqual(self.look()[0], [("problem", "no-file")] * 4)
         os.mkfifo(self.path("pipe"))
         self.assertEqual(self.finds("problem", "level", self.path("pipe"))["what"],
                          "is a pipe; TensorBoard wants the log directory")
