@@ -19,6 +19,7 @@ struct tbp_session {
     char session_id[256], host[256], spool_dir[2048], logdir[2048], gpu_kinds[128];
     struct tbp_run_job job; /* which other processes put their profiles into the same run */
     bool is_tsc, is_saved;  /* saved: has a logdir */
+    bool is_child;          /* of a fork: a part of the session that another process started */
     uint32_t generation, flags;
     int64_t begin_at_ns, end_at_ns; /* monotonic: delayed start, 0: none; end, INT64_MAX: none */
     int64_t start_realtime_ns;

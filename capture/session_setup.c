@@ -216,6 +216,7 @@ int tbp_session_set_up_child(struct tbp_session *s, struct tbp_error *err) {
         .generation = s->generation,
         .is_ring = s->options.full_policy == TBPROF_FULL_RING,
     };
+    s->is_child = true;
     size_t n = strlen(s->job.host_suffix);
     snprintf(s->job.host_suffix + n, sizeof s->job.host_suffix - n, "_%d", (int)getpid());
     tbp_spool_forget(s->spool);
@@ -255,7 +256,8 @@ static void harvest_one(const char *path, const char *run) {
 
 void tbp_session_harvest(const struct tbp_session *s, const char *run_path) {
     const char *slash = strrchr(run_path, '/'), *own = strrchr(s->spool->path, '/');
-    DIR *folder = s->options.follow_fork && slash && own ? opendir(s->spool->folder) : NULL;
+    bool has_children = s->options.follow_fork && !s->is_child;
+    DIR *folder = has_children && slash && own ? opendir(s->spool->folder) : NULL;
     struct dirent *entry;
     char path[sizeof s->spool->path];
     while (folder && (entry = readdir(folder))) {

@@ -99,6 +99,20 @@ static void children(void) {
     say("stop", tbprof_stop(1));
 }
 
+static void child_that_stops(void) {
+    tbprof_options options = quiet_options();
+    options.follow_fork = 1;
+    say("start", tbprof_start(logdir, &options));
+    if (fork() == 0) {
+        work_ms(1);
+        say("stop in the child", tbprof_stop(1));
+        _exit(0);
+    }
+    wait(NULL);
+    work_ms(1);
+    say("stop", tbprof_stop(1));
+}
+
 static void everything(void) {
     tbprof_options options = quiet_options();
     options.memory_mode = 1;
@@ -343,6 +357,7 @@ static const struct {
 } scenarios[] = {
     {"many_sessions", many_sessions},
     {"children", children},
+    {"child_that_stops", child_that_stops},
     {"everything", everything},
     {"pause_and_resume", pause_and_resume},
     {"duration", duration},

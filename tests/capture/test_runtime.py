@@ -83,6 +83,13 @@ class Runtime(Case):
         self.assertEqual(sorted(self.events(h) for h in hosts), [1, 1, 1])
         self.assertEqual(self.spools(), [])
 
+    def test_a_child_that_stops_leaves_the_spool_of_its_parent_alone(self):
+        out = self.scenario("child_that_stops")
+        self.assertEqual(self.statuses(out), [("start", 0), ("stop in the child", 0), ("stop", 0)])
+        (hosts,) = self.runs().values()
+        self.assertEqual([self.events(h) for h in hosts], [1, 1])  # each once, and not the parent's by the child, too
+        self.assertEqual(self.spools(), [])
+
     def test_duration_ends_and_saves(self):
         out = self.scenario("duration")
         self.assertEqual(self.statuses(out), [("start", 0), ("active", 0), ("stop", 0), ("stop again", 14)])
