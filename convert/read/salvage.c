@@ -44,15 +44,22 @@ static bool fits(const struct tbp_shape *shape, const struct tbp_wire_field *f) 
     return f->number < TBP_SHAPE_FIELDS && shape->type[f->number] == (int8_t)f->type;
 }
 
+/* One step of what the budget pays for; false: nothing is left. */
+static bool pay(uint64_t *budget) {
+    enum { STEP = 8 };
+    bool is_paid = *budget >= STEP;
+    *budget -= is_paid ? STEP : *budget;
+    return is_paid;
+}
+
 /* Every field is known and of the right type, and the needed ones are there. */
 static bool looks_like(const struct tbp_shape *shape, struct tbp_wire w, uint64_t *budget) {
     uint32_t seen = 0;
     struct tbp_wire_field f;
     int got;
     while ((got = tbp_wire_next(&w, &f)) > 0) {
-        if (!fits(shape, &f) || *budget < 8)
+        if (!fits(shape, &f) || !pay(budget))
             return false;
-        *budget -= 8;
         seen |= 1u << f.number;
     }
     return got == 0 && (seen & shape->must_have) == shape->must_have &&
@@ -75,9 +82,8 @@ static const uint8_t *pass_child(const struct tbp_walk *walk, const uint8_t *p) 
     struct tbp_wire w = {p, walk->w.end};
     struct tbp_wire_field f;
     while (w.at < w.end && *w.at != walk->shape->child_key) {
-        if (*walk->budget < 8 || tbp_wire_next(&w, &f) <= 0 || !fits(walk->shape, &f))
+        if (!pay(walk->budget) || tbp_wire_next(&w, &f) <= 0 || !fits(walk->shape, &f))
             return NULL;
-        *walk->budget -= 8;
     }
     return w.at == w.end ? w.end : child_at(walk, w.at);
 }
@@ -89,27 +95,32 @@ static bool goes_on_to_end(const struct tbp_walk *walk, const uint8_t *p) {
 }
 
 /* The first child that begins between those places; if is_sure, the first behind which nothing but
- * what the message has follows: bytes inside values may look like children, but end otherwise. */
+ * what the message has follows: bytes inside values may look like children, but end otherwise. What
+ * stands behind a child that leads to something else does so, too, and is not followed again. */
 static const uint8_t *find_child(const struct tbp_walk *walk, const uint8_t *from,
                                  const uint8_t *before, bool is_sure) {
-    for (const uint8_t *p = from; p<before && * walk->budget> 8; p++) {
+    const uint8_t *in_vain = NULL;
+    for (const uint8_t *p = from; p < before && pay(walk->budget); p++) {
         p = memchr(p, walk->shape->child_key, (size_t)(before - p));
         if (!p)
             break;
         const uint8_t *end = child_at(walk, p);
-        if (end && (!is_sure || goes_on_to_end(walk, end)))
+        if (end && (!is_sure || (p != in_vain && goes_on_to_end(walk, end))))
             return p;
-        *walk->budget -= 8;
+        if (end && (!in_vain || p >= in_vain))
+            in_vain = end;
     }
     return NULL;
 }
 
 /* Moves to the next plausible child; false (and to the end) if there is none. Only of spaces is a
- * sure one looked for first: their children are few, so that this does not take long. */
+ * sure one looked for first, and not again where there was none. */
 static bool resume(struct tbp_walk *walk) {
     const uint8_t *p = walk->w.at + 1, *child = NULL;
-    if (is_space(walk))
+    if (is_space(walk) && !walk->has_no_sure_child) {
         child = find_child(walk, p, walk->w.end, true);
+        walk->has_no_sure_child = !child;
+    }
     if (!child && walk->shape->child)
         child = find_child(walk, p, walk->w.end, false);
     walk->w.at = child ? child : walk->w.end;
@@ -143,7 +154,8 @@ static void count(struct tbp_walk *walk, enum tbp_ledger_key key) {
 /* What begins at field, a field of a space up to the walk's place, reaches over a plane, and the
  * space does not go on behind it. */
 static bool swallows_child(struct tbp_walk *walk, const uint8_t *field) {
-    if (!is_space(walk) || *field == walk->shape->child_key || field < walk->is_right_to)
+    if (!is_space(walk) || *field == walk->shape->child_key || field < walk->is_right_to ||
+        walk->has_no_sure_child)
         return false;
     walk->is_right_to = pass_child(walk, walk->w.at);
     return !walk->is_right_to && find_child(walk, field + 1, walk->w.at, true);
@@ -189,11 +201,9 @@ static const uint8_t *own_end(const struct tbp_walk *walk, struct tbp_wire child
     struct tbp_wire w = {child.at, walk->w.end};
     struct tbp_wire_field f;
     const uint8_t *at = w.at;
-    while (at != child.end && *walk->budget > 8 && tbp_wire_next(&w, &f) > 0 &&
-           fits(walk->shape->child, &f)) {
+    while (at != child.end && (at < child.end || pay(walk->budget)) && tbp_wire_next(&w, &f) > 0 &&
+           fits(walk->shape->child, &f))
         at = w.at;
-        *walk->budget -= at > child.end ? 8 : 0;
-    }
     return at;
 }
 

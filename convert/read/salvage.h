@@ -31,8 +31,9 @@ struct tbp_walk {
     uint64_t *budget;
     bool is_cut; /* the message ends where its parent's bytes end, not where its length says */
     const uint8_t *is_right_to; /* fields that begin before it have been found to be right */
-    uint64_t n_lost;            /* children skipped since they could not be read */
-    bool stopped;               /* ended early at bytes which cannot belong to it */
+    bool has_no_sure_child; /* none is left behind which nothing but the message's own follows */
+    uint64_t n_lost;        /* children skipped since they could not be read */
+    bool stopped;           /* ended early at bytes which cannot belong to it */
 };
 
 /* 1: f is the next known field; 0: end. Fields of unknown number are counted and skipped. A nested

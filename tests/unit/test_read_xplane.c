@@ -514,6 +514,44 @@ Test(read_xplane, lengths_that_are_all_wrong_take_no_longer_than_their_file, .ti
     tbp_wire_out_release(&o);
 }
 
+/* Behind the first wrong key every plane leads to the last one, which is wrong, too: that it does
+ * is found out once, not once per plane. All others are read. */
+Test(read_xplane, two_wrong_keys_among_many_planes_take_no_time, .timeout = 20) {
+    enum { PLANES = 30000, FIRST = 100, GROUP_END = 3 << 3 | 4 };
+    struct tbp_wire_out o = {0};
+    size_t first = 0, last = 0;
+    for (unsigned i = 0; i < PLANES; i++) {
+        last = o.n;
+        if (i == FIRST)
+            first = o.n;
+        put_plane(&o, "plane", 1);
+    }
+    o.at[first] = o.at[last] = GROUP_END;
+    struct tbp_host h;
+    cr_assert_eq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
+    cr_assert_eq(h.n_planes, PLANES - 2);
+    cr_assert_eq(h.ledger.count[TBP_LEDGER_BAD_WIRE], 2);
+    tbp_host_release(&h);
+    tbp_wire_out_release(&o);
+}
+
+/* Behind each small plane stands a byte that is no field, and behind all of them bytes in which no
+ * plane begins: they are looked through once, not once per plane. */
+Test(read_xplane, bytes_without_planes_behind_many_wrong_ones_take_no_time, .timeout = 20) {
+    enum { PLANES = 4000, BYTES = 50000000 };
+    static const char plane[] = "\x0a\x04\x12\x02of\x07";
+    enum { SIZE = sizeof plane - 1 };
+    uint8_t *p = malloc(PLANES * SIZE + BYTES);
+    for (size_t i = 0; i < PLANES; i++)
+        memcpy(p + i * SIZE, plane, SIZE);
+    memset(p + PLANES * SIZE, -1, BYTES);
+    struct tbp_host h;
+    cr_assert_eq(read_bytes(&h, p, PLANES * SIZE + BYTES, NULL), TBP_OK);
+    cr_assert_eq(h.n_planes, PLANES);
+    tbp_host_release(&h);
+    free(p);
+}
+
 /* The key of the second plane says that it is a number. */
 Test(read_xplane, planes_behind_a_wrong_key_are_found) {
     struct tbp_wire_out o = {0};
