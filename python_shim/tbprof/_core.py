@@ -64,8 +64,11 @@ def last_run():
 
 
 def text_of(error):
-    """Its kind and what it says, if anything, for a warning."""
-    said = str(error)
+    """Its kind and what it says, if anything, for a warning. Errors are anybody's classes: their texts may fail, too."""
+    try:
+        said = str(error)
+    except Exception:  # pylint: disable=broad-except
+        said = ""
     return type(error).__name__ + (f": {said}" if said else "")
 
 

@@ -51,8 +51,8 @@ def _never_raises(hook):
             hook(self, *positional, **keywords)
         except Exception as e:  # pylint: disable=broad-except
             self._is_broken = True
-            self._tell(f"{e!r} in {hook.__name__}", f"{_core.text_of(e)} (in {hook.__name__}); training goes on without a "
-                       "profile")
+            text = f"{_core.text_of(e)} (in {hook.__name__})"
+            self._tell(text, f"{text}; training goes on without a profile")
             self._give_up()
     return wrapper
 

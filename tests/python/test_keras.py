@@ -415,7 +415,13 @@ class Trouble(recorded.Case):
         self.assertEqual(self.told(), [])
 
     def test_an_exception_without_a_text_is_told_by_its_kind(self):
+        class Speechless(Exception):
+            def __str__(self):
+                raise ValueError("no text")
+            __repr__ = __str__
+
         for error, expected in ((MemoryError(), "ProfilerCallback: MemoryError (in on_train_batch_begin); training goes on"),
+                                (Speechless(), "ProfilerCallback: Speechless (in on_train_batch_begin); training goes on"),
                                 (KeyError("x"), "ProfilerCallback: KeyError: 'x' (in on_train_batch_begin); training")):
             self.warnings.clear()
             with mock.patch.object(_core.native, "start", side_effect=error):
