@@ -71,10 +71,10 @@ def fault(query):
     return None
 
 
-def _refuse(status, words, start_response, exc_info=None):
+def _refuse(status, words, environ, start_response, exc_info=None):
     body = words.encode("utf-8", "replace")
     start_response(status, BODY_HEADERS + [("Content-Length", str(len(body)))], exc_info)
-    return [body]
+    return [] if environ.get("REQUEST_METHOD") == "HEAD" else [body]  # the server sends what it gets
 
 
 def _answer(app, environ, start_response):
@@ -103,13 +103,13 @@ def keep(app):
     def guarded(environ, start_response):
         words = fault(environ.get("QUERY_STRING", ""))
         if words is not None:
-            return _refuse("400 Bad Request", words, start_response)
+            return _refuse("400 Bad Request", words, environ, start_response)
         try:
             return _answer(app, environ, start_response)
         except Exception as e:  # the plugin's failures are of many kinds
             status, words = _words_of_failure(e)
             _log.warning("%s: %s", environ.get("PATH_INFO", ""), words)
-            return _refuse(status, words, start_response, sys.exc_info())
+            return _refuse(status, words, environ, start_response, sys.exc_info())
 
     return guarded
 

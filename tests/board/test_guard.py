@@ -63,6 +63,14 @@ def test_a_failure_of_the_plugin_is_a_text(kind, failure, status, text):
     assert started[-1][2][1] is failure  # else headers may not be replaced
 
 
+@pytest.mark.parametrize("app, query, status, length", [(at_the_call(ValueError("no")), "run=a", "404", "2"),
+                                                        (at_the_call(None), "run=..", "400", "36")])
+def test_a_refusal_of_head_has_headers_alone(app, query, status, length):
+    started = []
+    body = guard.keep(app)({"QUERY_STRING": query, "REQUEST_METHOD": "HEAD"}, lambda *a: started.append(a))
+    assert body == [] and started[0][0].startswith(status) and ("Content-Length", length) in started[0][1]
+
+
 def test_an_answer_is_closed_and_handed_on_as_it_is():
     class Answer(list):
         is_closed = False
