@@ -351,13 +351,15 @@ static int probe(const uint8_t *data, size_t size) {
 }
 
 /* The first bytes are damaged, but a plane stands behind them, and nothing strange behind that. No
- * message is longer than 2 GiB. */
+ * message is longer than 2 GiB, and JSON without a blank, which may be large, is not looked
+ * through.
+ */
 static int probe_input(const struct tbp_input *in) {
     enum { LIKELY = 60 };
     uint64_t budget = budget_of(in);
     const struct tbp_walk walk = {
         .w = tbp_wire_of(in->data, in->size), .shape = &tbp_shape_xspace, .budget = &budget};
-    if (in->size > INT32_MAX || tbp_looks_like_text(in->data, in->size))
+    if (in->size > INT32_MAX || tbp_is_of_characters(in->data, in->size))
         return 0;
     return tbp_walk_has_child(&walk) ? LIKELY : 0;
 }

@@ -42,8 +42,10 @@ extern const struct tbp_reader tbp_reader_rocpd;
 /* A folder that is one profile, and no run of the Profile tab: its tables are packed into one input
  * (folder.h). Told from the names in it. */
 bool tbp_is_profile_folder(const char *path);
-/* Lines or words that people read: no byte that ends no line and moves no pen, where the first
- * fields of a binary format have one. For readers of formats whose bytes text may resemble. */
+/* No byte at the beginning that is no character and moves no pen. */
+bool tbp_is_of_characters(const uint8_t *data, size_t size);
+/* Lines or words that people read: of characters, where the first fields of a binary format have
+ * other bytes, with blanks. For readers of formats whose bytes text may resemble. */
 bool tbp_looks_like_text(const uint8_t *data, size_t size);
 /* The reader for these bytes, chosen by content; NULL if none knows them. */
 const struct tbp_reader *tbp_reader_of(const struct tbp_input *in);

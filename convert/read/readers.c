@@ -30,15 +30,17 @@ static const struct tbp_reader *by_name(const char *name) {
     return NULL;
 }
 
-bool tbp_looks_like_text(const uint8_t *data, size_t size) {
+bool tbp_is_of_characters(const uint8_t *data, size_t size) {
     static const char moves[] = "\b\t\n\f\r\x1b";
-    bool has_blank = false;
-    for (size_t i = 0; i < size && i < PROBE_BYTES; i++) {
+    for (size_t i = 0; i < size && i < PROBE_BYTES; i++)
         if (data[i] < ' ' && (data[i] == 0 || !strchr(moves, data[i])))
             return false;
-        has_blank |= data[i] == ' ' || data[i] == '\n';
-    }
-    return has_blank;
+    return true;
+}
+
+bool tbp_looks_like_text(const uint8_t *data, size_t size) {
+    size_t n = size < PROBE_BYTES ? size : PROBE_BYTES;
+    return n && tbp_is_of_characters(data, n) && (memchr(data, ' ', n) || memchr(data, '\n', n));
 }
 
 static void keep_better(const struct tbp_reader *reader, int score, const struct tbp_reader **best,
