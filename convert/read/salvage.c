@@ -215,10 +215,10 @@ static const uint8_t *likely_end(const struct tbp_walk *walk, const uint8_t *at,
         return at;
     if (end != walk->w.end && pass_child(walk, end))
         return end;
-    if (at > end)
-        return pass_child(walk, at) ? at : end;
-    at = find_child(walk, at, end, true);
-    return at ? at : end;
+    const uint8_t *child = at < end ? find_child(walk, at, end, true) : NULL;
+    if (child)
+        return child;
+    return pass_child(walk, at) ? at : end;
 }
 
 const uint8_t *tbp_walk_child_end(const struct tbp_walk *walk, struct tbp_wire child) {

@@ -461,6 +461,19 @@ Test(read_xplane, planes_that_a_length_takes_along_whole_are_found) {
     tbp_wire_out_release(&o);
 }
 
+/* The first plane says that it reaches into the second, and the last is damaged, too, so that none
+ * leads to the end: the first ends where its own fields do. */
+Test(read_xplane, a_length_that_is_too_long_takes_no_plane_along_if_the_last_is_damaged) {
+    enum { PLANES = 4, HEAD = 6, GROUP_END = 3 << 3 | 4 };
+    struct tbp_wire_out o = {0};
+    size_t at[PLANES + 1];
+    put_planes(&o, at, PLANES);
+    set_length(o.at, at[1] - at[0] - HEAD + 1);
+    o.at[at[PLANES - 1]] = GROUP_END;
+    assert_others_are_whole(o.at, o.n, PLANES - 1);
+    tbp_wire_out_release(&o);
+}
+
 /* Whatever one byte of the key or length of a plane is: of the first, it tells the format, too. */
 Test(read_xplane, a_wrong_byte_before_a_plane_takes_no_other_along) {
     enum { HEAD = 6, BYTES = 256 };
