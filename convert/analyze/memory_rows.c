@@ -377,7 +377,7 @@ static size_t give_rows(struct part *parts, size_t n_parts, struct tbp_memory_ro
     r->rows = rows.at;
     n = 0;
     for (size_t i = 0; i < n_parts; n += parts[i++].n_rows)
-        parts[i].rows = r->rows + n;
+        parts[i].rows = n ? r->rows + n : r->rows; /* of no rows at all NULL */
     return n;
 }
 
