@@ -22,6 +22,7 @@ enum { SETTLE_TRIES = 100000, SETTLE_NS = 50000 }; /* five seconds */
 
 __thread struct tbp_thread *tbp_thread_self __attribute__((tls_model("initial-exec")));
 static __thread bool is_registering;
+static __thread volatile uint32_t n_refused; /* records of handlers that came while it was */
 
 struct tbp_spool_chunk tbp_thread_nowhere = {.committed = TBP_SPOOL_BODY_BYTES};
 static struct tbp_thread blocks[TBP_THREADS];
@@ -130,9 +131,20 @@ void tbp_threads_init(void) {
     pthread_once(&once, make_key);
 }
 
+/* The session ends under this lock, too: the spool is there. */
+static void count_refused(void) {
+    pthread_mutex_lock(&registry.lock);
+    if (tbp_state_load() & TBP_STATE_OPEN)
+        tbp_spool_count(tbp_record_spool, TBP_DROP_REENTRANT, n_refused);
+    n_refused = 0;
+    pthread_mutex_unlock(&registry.lock);
+}
+
 struct tbp_thread *tbp_thread_register(void) {
-    if (is_registering)
+    if (is_registering) {
+        n_refused++;
         return NULL;
+    }
     is_registering = true;
     tbp_threads_init();
     pthread_mutex_lock(&registry.lock);
@@ -148,6 +160,8 @@ struct tbp_thread *tbp_thread_register(void) {
         if (registry.has_key)
             pthread_setspecific(registry.key, t);
     }
+    if (n_refused) /* with a block there are no more of them */
+        count_refused();
     is_registering = false;
     return t;
 }

@@ -213,6 +213,10 @@ class Runtime(Case):
         self.assertGreaterEqual(signals, 1000)
         self.assertEqual(c["records"], 2 * scopes + 2 * (signals - c["reentrant"]))
 
+    def test_handlers_before_a_thread_is_known_are_counted(self):
+        c = self.counts(self.scenario("registering"))
+        self.assertEqual((c["records"], c["reentrant"]), (2, 3))
+
     def test_odd_uses_are_counted_and_survived(self):
         c = self.counts(self.scenario("odd_uses"))
         self.assertEqual(c["depth"], 70000 - 65535)
