@@ -86,15 +86,16 @@ void tbp_run_folder_discard(struct tbp_run_folder *f) {
 
 /* The staging folder becomes the run. False: errno says why. */
 static bool become(struct tbp_run_folder *f, const char *target) {
-    if (rename(f->staging, target) == 0)
-        return true;
-    if (is_taken(errno) || errno == ENOSPC || errno == EDQUOT || errno == EROFS)
-        return false;
-    /* Some network and object file systems rename files only. */
-    if (mkdir(target, 0777) != 0)
-        return false;
-    return rename(f->file,
-                  tbp_rundir_file(f->arena, target, tbp_str_c(f->stem), TBP_RUNDIR_XPLANE)) == 0;
+    const char *to = tbp_rundir_file(f->arena, target, tbp_str_c(f->stem), TBP_RUNDIR_XPLANE);
+    if (rename(f->staging, target) != 0) {
+        if (is_taken(errno) || errno == ENOSPC || errno == EDQUOT || errno == EROFS)
+            return false;
+        /* Some network and object file systems rename files only. */
+        if (mkdir(target, 0777) != 0 || rename(f->file, to) != 0)
+            return false;
+    }
+    f->file = to;
+    return true;
 }
 
 /* Results that were made of fewer hosts than there are now. */
@@ -118,13 +119,14 @@ static bool join(struct tbp_run_folder *f, const char *target) {
         else if (i > 1)
             stem = tbp_arena_printf(f->arena, "%s_%ld_%d", f->stem, (long)getpid(), i);
         const char *to = tbp_rundir_file(f->arena, target, tbp_str_c(stem), TBP_RUNDIR_XPLANE);
-        if (link(f->file, to) == 0) {
+        bool is_there = link(f->file, to) == 0;
+        if (!is_there && (errno == EPERM || errno == ENOTSUP || errno == ENOSYS)) /* no links */
+            is_there = renameat2(AT_FDCWD, f->file, AT_FDCWD, to, RENAME_NOREPLACE) == 0;
+        if (is_there) {
             remove_combined(target);
+            f->file = to;
             return true;
         }
-        bool has_links = errno != EPERM && errno != ENOTSUP && errno != ENOSYS;
-        if (!has_links && renameat2(AT_FDCWD, f->file, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
-            return true;
         if (errno != EEXIST)
             return false;
     }
@@ -150,6 +152,18 @@ static int find_free(struct tbp_run_folder *f, const char *profile, const char *
         *(is_there ? &taken : &unused) = between;
     }
     return unused;
+}
+
+bool tbp_run_folder_replace(struct tbp_run_folder *f, const char *older, const char **path) {
+    const char *slash = strrchr(older, '/');
+    if (!slash || rename(f->file, older) != 0)
+        return false;
+    *path = tbp_arena_printf(f->arena, "%.*s", (int)(slash - older), older);
+    f->file = tbp_arena_printf(f->arena, "%s", older);
+    remove_combined(*path);
+    sync_folder(*path);
+    tbp_run_folder_discard(f);
+    return true;
 }
 
 int tbp_run_folder_publish(struct tbp_run_folder *f, const char *run, bool is_shared,

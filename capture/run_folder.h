@@ -16,7 +16,7 @@ struct tbp_run_folder {
     const char *logdir;
     const char *staging; /* where the file is written; gone after publish or discard */
     const char *stem;    /* host part of the file's name, clean */
-    const char *file;    /* in staging */
+    const char *file;    /* in staging, then where it was made visible */
 };
 
 /* Makes the log directory, if need be, and the staging folder. */
@@ -28,6 +28,10 @@ int tbp_run_folder_begin(struct tbp_run_folder *f, struct tbp_arena *arena, cons
  * under the name of the process if the host's name is taken. *path: the run folder. */
 int tbp_run_folder_publish(struct tbp_run_folder *f, const char *run, bool is_shared,
                            const char **path, struct tbp_error *err);
+
+/* Makes the file visible in the place of `older`, a whole path: what was written earlier of the
+ * same spool. False: its folder is gone; nothing has changed. */
+bool tbp_run_folder_replace(struct tbp_run_folder *f, const char *older, const char **path);
 
 /* Removes what has not been published. */
 void tbp_run_folder_discard(struct tbp_run_folder *f);

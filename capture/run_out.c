@@ -109,6 +109,14 @@ static bool has_option(const struct tbp_spool_header *h, const char *key) {
     return tbp_run_option(h->options, key, value, sizeof value) && strcmp(value, "1") == 0;
 }
 
+static int publish(struct tbp_run_folder *folder, const struct tbp_run_request *request,
+                   const struct tbp_collect *c, const char **path, struct tbp_error *err) {
+    if (request->older && *request->older && tbp_run_folder_replace(folder, request->older, path))
+        return TBP_OK;
+    return tbp_run_folder_publish(folder, run_of(folder->arena, request, c),
+                                  has_option(tbp_collect_header(c), "run_shared"), path, err);
+}
+
 static int write_run(struct tbp_collect *c, const struct tbp_run_request *request,
                      struct tbp_arena *arena, struct tbp_run_result *result,
                      struct tbp_error *err) {
@@ -126,13 +134,13 @@ static int write_run(struct tbp_collect *c, const struct tbp_run_request *reques
     if (!status)
         status = tbp_marker_write(logdir, h->hostname, tbp_collect_start_ns(c) / 1000000000, err);
     if (!status)
-        status = tbp_run_folder_publish(&folder, run_of(arena, request, c),
-                                        has_option(h, "run_shared"), &path, err);
+        status = publish(&folder, request, c, &path, err);
     if (status) {
         tbp_run_folder_discard(&folder);
         return status;
     }
     snprintf(result->path, sizeof result->path, "%s", path);
+    snprintf(result->file, sizeof result->file, "%s", folder.file);
     return TBP_OK;
 }
 

@@ -13,6 +13,7 @@
 #include "capture/janitor.h"
 #include "capture/last_error.h"
 #include "capture/record.h"
+#include "capture/session_children.h"
 #include "capture/session_setup.h"
 #include "capture/string_table.h"
 
@@ -231,7 +232,10 @@ static bool close_session(struct tbp_session *s) {
 
 static tbprof_status save(struct tbp_session *s) {
     struct tbp_error err = {0};
+    char older[4096] = "";
     struct writing w = {.request = request_of(s, NULL)};
+    tbp_session_claim(s, older, sizeof older);
+    w.request.older = older;
     if (tbp_guard_run(write_guarded, &w, &err) == TBP_OK) {
         memcpy(sessions.last_run, w.result.path, sizeof sessions.last_run);
         sessions.last_counts.saved += w.result.n_records;

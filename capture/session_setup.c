@@ -5,19 +5,15 @@
  */
 #include "capture/session_setup.h"
 
-#include "base/log.h"
 #include "capture/capture_options.h"
 #include "capture/clock.h"
-#include "capture/spool_file.h"
 #include "capture/state.h"
 #include "plugin_data/rundir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -225,50 +221,6 @@ int tbp_session_set_up_child(struct tbp_session *s, struct tbp_error *err) {
     if (rc == TBP_OK)
         fill_header(s);
     return rc;
-}
-
-/* The spool of one child; it goes if the child is gone. */
-static void harvest_one(const char *path, const char *run) {
-    struct tbp_error err = {0};
-    struct stat st;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 || fstat(fd, &st) != 0 || st.st_size <= 0) {
-        close(fd);
-        return;
-    }
-    void *data = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    struct tbp_run_result result;
-    struct tbp_run_request request = {
-        .spool = {data, (uint64_t)st.st_size}, .run = run, .until_realtime_ns = INT64_MAX};
-    bool is_written = data != MAP_FAILED && tbp_run_write(&request, &result, &err) == TBP_OK;
-    if (is_written)
-        __atomic_store_n(&((struct tbp_spool_header *)data)->state, TBP_SPOOL_WRITTEN,
-                         __ATOMIC_RELEASE); /* a child that lives on leaves nothing to recover */
-    else
-        tbp_log(TBP_LOG_WARNING, "the spool '%s' of a child could not be written: %s", path,
-                err.message);
-    if (data != MAP_FAILED)
-        munmap(data, (size_t)st.st_size);
-    if (is_written && !tbp_spool_file_is_held(fd))
-        unlink(path);
-    close(fd);
-}
-
-void tbp_session_harvest(const struct tbp_session *s, const char *run_path) {
-    const char *slash = strrchr(run_path, '/'), *own = strrchr(s->spool->path, '/');
-    bool has_children = s->options.follow_fork && !s->is_child;
-    DIR *folder = has_children && slash && own ? opendir(s->spool->folder) : NULL;
-    struct dirent *entry;
-    char path[sizeof s->spool->path];
-    while (folder && (entry = readdir(folder))) {
-        if (!tbp_str_ends(tbp_str_c(entry->d_name), ".tbs") || !strcmp(entry->d_name, own + 1))
-            continue;
-        if (snprintf(path, sizeof path, "%s/%s", s->spool->folder, entry->d_name) <
-            (int)sizeof path)
-            harvest_one(path, slash + 1);
-    }
-    if (folder)
-        closedir(folder);
 }
 
 int64_t tbp_session_wait_ns(const struct tbp_session *s) {

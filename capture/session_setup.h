@@ -17,10 +17,6 @@ int tbp_session_set_up(struct tbp_session *session, const char *logdir,
 /* A spool for the child of a fork, in the folder of its parent's. */
 int tbp_session_set_up_child(struct tbp_session *session, struct tbp_error *err);
 
-/* Writes what children recorded into the run that has just been written; who is a child itself
- * leaves that to who started the session, whose spool lies beside theirs and is still in use. */
-void tbp_session_harvest(const struct tbp_session *session, const char *run_path);
-
 /* How long the session waits before it records. */
 int64_t tbp_session_wait_ns(const struct tbp_session *session);
 

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 /* f_type of statfs(2). */
@@ -51,20 +52,36 @@ int tbp_spool_folder(const char *wish, const char **folder, struct tbp_error *er
     return TBP_OK;
 }
 
+/* What the lock of a byte says (schemas/spool_format.h). */
+enum { IS_ALIVE, IS_WRITTEN };
+
 /* Tied to the open file where the system can (a lock of the process would be lost when any other
  * descriptor of the file is closed). */
-static int lock_file(int fd) {
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+static bool lock_byte(int fd, int byte) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
 #ifdef F_OFD_SETLK
-    if (fcntl(fd, F_OFD_SETLK, &whole) == 0)
-        return 0;
+    if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+        return true;
+    if (errno == EAGAIN || errno == EACCES)
+        return false;
 #endif
-    return fcntl(fd, F_SETLK, &whole);
+    return fcntl(fd, F_SETLK, &lock) == 0;
 }
 
 bool tbp_spool_file_is_held(int fd) {
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    return fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = IS_ALIVE, .l_len = 1};
+    return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+bool tbp_spool_file_begin_writing(int fd, int wait_ms) {
+    static const struct timespec pause = {0, 5000000};
+    for (;; wait_ms -= 5) {
+        if (lock_byte(fd, IS_WRITTEN) || (errno != EAGAIN && errno != EACCES))
+            return true;
+        if (wait_ms <= 0)
+            return false;
+        nanosleep(&pause, NULL);
+    }
 }
 
 /* Of all spools that are open, usually one. */
@@ -97,7 +114,7 @@ int tbp_spool_file_create(const char *path_folder, const char *path, int *fd,
         return tbp_fail_errno(err, TBP_E_IO, "making spool '%s'", path);
     if (n_open_fds < sizeof open_fds / sizeof *open_fds)
         open_fds[n_open_fds++] = *fd;
-    lock_file(*fd); /* without locks (rare file systems) `recover` asks for the process */
+    lock_byte(*fd, IS_ALIVE); /* without locks (rare file systems) `recover` asks for the process */
     return TBP_OK;
 }
 

@@ -20,6 +20,10 @@ int tbp_spool_file_create(const char *path_folder, const char *path, int *fd,
 
 /* Whether another process has the file locked: it is alive. */
 bool tbp_spool_file_is_held(int fd);
+
+/* The right to make a run of it, until the descriptor is closed. False: another process still has
+ * it when wait_ms are over. Where there are no locks everybody has it. */
+bool tbp_spool_file_begin_writing(int fd, int wait_ms);
 void tbp_spool_file_close(int fd);
 /* In the child of a fork: closes what the parent has open. Through a descriptor that the child
  * kept, the lock, and with it the file, would look alive for as long as the child is. */

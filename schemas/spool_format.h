@@ -3,8 +3,8 @@
  * Layout of a capture spool: the file that a recording process shares with the system, so that
  * what it recorded outlives it. The capture runtime writes it, the collector (in the same process,
  * or `tbprof recover` for a dead one) reads it; nothing else is needed to make a profile of it.
- * It is `<spool folder>/tbprof-<session>/<host>_<pid>.tbs`, mode 0600, and locked (fcntl, all of
- * it, for writing) while its process lives. Little endian; all offsets from the start of the file.
+ * It is `<spool folder>/tbprof-<session>/<host>_<pid>.tbs`, mode 0600. Locks (fcntl, for writing):
+ * byte 0 while its process lives, byte 1 while somebody makes a run of it. Little endian; all offsets from the start of the file.
  *
  *     header (one page) | anchors | chunk 0 | chunk 1 | …     chunks of 64 KiB, from chunks_offset
  *
@@ -70,6 +70,9 @@ struct tbp_spool_header {
     char run[256];      /* name of the run, as asked for; "" to be made from the start time */
     char options[1024]; /* "key=value\n" lines, for the plane Task Environment */
     char command[1024]; /* of the process, blanks between arguments */
+    /* Of a child: the file that the parent's session made of it, below logdir; what the child
+     * itself writes later takes its place. "": none */
+    char written_as[768];
 };
 
 enum tbp_spool_chunk_kind {

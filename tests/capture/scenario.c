@@ -116,6 +116,58 @@ static void child_that_stops(void) {
     say("stop", tbprof_stop(1));
 }
 
+/* A child that works once more when its parent's session has been written. */
+static void child_goes_on(void) {
+    tbprof_options options = quiet_options();
+    options.follow_fork = 1;
+    int is_over[2];
+    say("start", pipe(is_over) ? TBPROF_INTERNAL : tbprof_start(logdir, &options));
+    if (fork() == 0) {
+        char byte;
+        work_ms(1);
+        while (read(is_over[0], &byte, 1) < 0)
+            continue;
+        work_ms(1);
+        say("stop in the child", tbprof_stop(1));
+        _exit(0);
+    }
+    work_ms(20);
+    say("stop", tbprof_stop(1));
+    while (write(is_over[1], "", 1) < 0)
+        continue;
+    wait(NULL);
+}
+
+/* A child and its parent, who stop at the same moment; false: something failed. */
+static int stop_both(void) {
+    enum { RECORDS = 2000 };
+    tbprof_options options = quiet_options();
+    int ends[2], child_status = 0;
+    char byte = 0;
+    options.follow_fork = 1;
+    if (pipe(ends) != 0 || tbprof_start(logdir, &options) != TBPROF_OK)
+        return 0;
+    pid_t child = fork();
+    for (int i = 0; i < RECORDS; i++) {
+        TBPROF_SCOPE("work");
+    }
+    ssize_t n = child ? write(ends[1], &byte, 1) : read(ends[0], &byte, 1);
+    tbprof_status status = n == 1 ? tbprof_stop(1) : TBPROF_INTERNAL;
+    if (child == 0)
+        _exit((int)status);
+    wait(&child_status);
+    close(ends[0]);
+    close(ends[1]);
+    return status == TBPROF_OK && child_status == 0;
+}
+
+static void stops_at_once(void) {
+    int n_good = 0;
+    for (int round = 0; round < 60; round++)
+        n_good += stop_both();
+    printf("good: %d\n", n_good);
+}
+
 static void everything(void) {
     tbprof_options options = quiet_options();
     options.memory_mode = 1;
@@ -395,6 +447,8 @@ static const struct {
     {"many_sessions", many_sessions},
     {"children", children},
     {"child_that_stops", child_that_stops},
+    {"child_goes_on", child_goes_on},
+    {"stops_at_once", stops_at_once},
     {"everything", everything},
     {"pause_and_resume", pause_and_resume},
     {"duration", duration},

@@ -90,6 +90,19 @@ class Runtime(Case):
         self.assertEqual([self.events(h) for h in hosts], [1, 1])  # each once, and not the parent's by the child, too
         self.assertEqual(self.spools(), [])
 
+    def test_a_child_that_goes_on_replaces_what_its_parent_wrote_of_it(self):
+        out = self.scenario("child_goes_on")
+        self.assertEqual(sorted(self.statuses(out)), [("start", 0), ("stop", 0), ("stop in the child", 0)])
+        (hosts,) = self.runs().values()
+        self.assertEqual(sorted(self.events(h) for h in hosts), [1, 2])  # the parent's one, the child's two, once each
+        self.assertEqual(self.spools(), [])
+
+    def test_a_child_and_its_parent_that_stop_at_once_have_a_file_each(self):
+        self.assertEqual(self.scenario("stops_at_once"), "good: 60\n")
+        hosts = [h for hosts in self.runs().values() for h in hosts]  # of one second: one run
+        self.assertEqual([self.events(h) for h in hosts], [2000] * 120)
+        self.assertEqual(self.spools(), [])
+
     def test_duration_ends_and_saves(self):
         out = self.scenario("duration")
         self.assertEqual(self.statuses(out), [("start", 0), ("active", 0), ("stop", 0), ("stop again", 14)])
