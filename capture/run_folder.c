@@ -57,24 +57,40 @@ static void remove_stale(struct tbp_arena *arena, const char *own) {
     closedir(d);
 }
 
+/* The folder for all staging folders goes with the last of them: another process may just have
+ * removed it. */
+static int make_staging(struct tbp_arena *arena, const char *own, const char *staging,
+                        struct tbp_error *err) {
+    enum { TRIES = 20 };
+    for (int i = 0; i < TRIES; i++) {
+        int status = tbp_rundir_make(own, err);
+        if (status)
+            return status;
+        remove_stale(arena, own);
+        if (mkdir(staging, 0777) == 0 || errno == EEXIST)
+            return TBP_OK;
+        if (errno != ENOENT)
+            break;
+    }
+    return tbp_fail_errno(err, TBP_E_IO, "cannot make folder '%s'", staging);
+}
+
 int tbp_run_folder_begin(struct tbp_run_folder *f, struct tbp_arena *arena, const char *logdir,
                          struct tbp_str host, struct tbp_error *err) {
     static atomic_uint number;
     const char *own = tbp_arena_printf(arena, "%s/" OWN_FOLDER, logdir);
-    *f = (struct tbp_run_folder){.arena = arena, .logdir = logdir};
-    int status = tbp_rundir_make(own, err);
-    if (status)
-        return status;
-    remove_stale(arena, own);
-    f->staging =
+    const char *staging =
         tbp_arena_printf(arena, "%s/run-%ld-%u", own, (long)getpid(), atomic_fetch_add(&number, 1));
+    *f = (struct tbp_run_folder){.arena = arena, .logdir = logdir};
+    int status = make_staging(arena, own, staging, err);
+    if (status) {
+        rmdir(own);
+        return status;
+    }
+    f->staging = staging;
     f->stem = tbp_rundir_clean_host(arena, host);
     f->file = tbp_rundir_file(arena, f->staging, tbp_str_c(f->stem), TBP_RUNDIR_XPLANE);
-    if (mkdir(f->staging, 0777) != 0 && errno != EEXIST) {
-        status = tbp_fail_errno(err, TBP_E_IO, "cannot make folder '%s'", f->staging);
-        tbp_run_folder_discard(f);
-    }
-    return status;
+    return TBP_OK;
 }
 
 void tbp_run_folder_discard(struct tbp_run_folder *f) {

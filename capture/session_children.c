@@ -44,7 +44,8 @@ static void write_child(struct tbp_spool_view spool, const char *path, const cha
     struct tbp_run_result result;
     struct tbp_run_request request = {.spool = spool, .run = run, .until_realtime_ns = INT64_MAX};
     struct tbp_spool_header *h = (struct tbp_spool_header *)(uintptr_t)spool.data;
-    if (__atomic_load_n(&h->state, __ATOMIC_ACQUIRE) == TBP_SPOOL_WRITTEN)
+    uint32_t state = __atomic_load_n(&h->state, __ATOMIC_ACQUIRE);
+    if (state == TBP_SPOOL_WRITTEN || state == TBP_SPOOL_EMPTY) /* EMPTY: it is still being made */
         return;
     if (tbp_run_write(&request, &result, &err) == TBP_OK)
         note_written(h, result.file);

@@ -102,16 +102,25 @@ void tbp_spool_files_after_fork(void) {
         close(open_fds[--n_open_fds]);
 }
 
-int tbp_spool_file_create(const char *path_folder, const char *path, int *fd,
-                          struct tbp_error *err) {
-    if (mkdir(path_folder, 0700) != 0 && errno != EEXIST)
-        return tbp_fail_errno(err, TBP_E_IO, "making spool folder '%s'", path_folder);
+static int create(const char *folder, const char *path, int *fd, struct tbp_error *err) {
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+        return tbp_fail_errno(err, TBP_E_IO, "making spool folder '%s'", folder);
     struct stat st;
-    if (lstat(path_folder, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-        return tbp_fail(err, TBP_E_IO, "spool folder '%s' is not ours", path_folder);
-    *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (*fd < 0)
-        return tbp_fail_errno(err, TBP_E_IO, "making spool '%s'", path);
+    bool is_there = lstat(folder, &st) == 0;
+    if (is_there && (!S_ISDIR(st.st_mode) || st.st_uid != geteuid()))
+        return tbp_fail(err, TBP_E_IO, "spool folder '%s' is not ours", folder);
+    *fd = is_there ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+    return *fd >= 0 ? TBP_OK : tbp_fail_errno(err, TBP_E_IO, "making spool '%s'", path);
+}
+
+int tbp_spool_file_create(const char *folder, const char *path, int *fd, struct tbp_error *err) {
+    enum { TRIES = 3 }; /* the first process of the session may remove the folder in between */
+    int rc = TBP_E_IO;
+    errno = ENOENT;
+    for (int i = 0; i < TRIES && rc != TBP_OK && errno == ENOENT; i++)
+        rc = create(folder, path, fd, err);
+    if (rc != TBP_OK)
+        return rc;
     if (n_open_fds < sizeof open_fds / sizeof *open_fds)
         open_fds[n_open_fds++] = *fd;
     lock_byte(*fd, IS_ALIVE); /* without locks (rare file systems) `recover` asks for the process */

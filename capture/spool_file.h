@@ -15,8 +15,7 @@
 int tbp_spool_folder(const char *wish, const char **folder, struct tbp_error *err);
 
 /* Makes `<folder>/<session>/<file>`, mode 0600, locked for as long as this process lives. */
-int tbp_spool_file_create(const char *path_folder, const char *path, int *fd,
-                          struct tbp_error *err);
+int tbp_spool_file_create(const char *folder, const char *path, int *fd, struct tbp_error *err);
 
 /* Whether another process has the file locked: it is alive. */
 bool tbp_spool_file_is_held(int fd);

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TRIES = 100, MAKE_TRIES = 3 };
+enum { TRIES = 100 };
 
 static bool is_still_there(int fd, const char *folder) {
     struct stat opened, named;
@@ -39,8 +39,6 @@ int tbp_run_lock_take(struct tbp_run_lock *l, const char *folder, const struct t
     l->fd = -1;
     for (int i = 0; i < TRIES; i++) {
         int status = tbp_rundir_make(folder, err);
-        if (status && i < MAKE_TRIES)
-            continue; /* perhaps a folder above it was just taken back */
         if (status)
             return status;
         int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -173,10 +173,8 @@ void tbp_rundir_remove_empty(void) {
             rmdir(made[(i - 1) % MADE].path);
 }
 
-int tbp_rundir_make(const char *path, struct tbp_error *err) {
-    struct tbp_arena arena;
-    tbp_arena_init(&arena);
-    char *part = tbp_arena_printf(&arena, "%s", path);
+/* part: the path, written in meanwhile. */
+static int make_parts(char *part, struct tbp_error *err) {
     int status = TBP_OK;
     for (char *end = part + 1; status == TBP_OK && end[-1]; ++end) {
         if (*end != '/' && *end != '\0')
@@ -188,9 +186,25 @@ int tbp_rundir_make(const char *path, struct tbp_error *err) {
         if (kept == '\0')
             break;
     }
+    return status;
+}
+
+int tbp_rundir_make(const char *path, struct tbp_error *err) {
+    enum { TRIES = 20 }; /* another process may remove an empty folder in between */
+    struct tbp_arena arena;
     struct stat st;
-    if (status == TBP_OK && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)))
-        status = tbp_fail(err, TBP_E_IO, "'%s' is not a folder", path);
+    bool is_there = false;
+    int status = TBP_OK;
+    tbp_arena_init(&arena);
+    char *part = tbp_arena_printf(&arena, "%s", path);
+    for (int i = 0; i < TRIES && !is_there; i++) {
+        status = make_parts(part, err);
+        is_there = status == TBP_OK && stat(path, &st) == 0;
+        if (!is_there && errno != ENOENT)
+            break;
+    }
     tbp_arena_release(&arena);
+    if (status == TBP_OK && (!is_there || !S_ISDIR(st.st_mode)))
+        status = tbp_fail(err, TBP_E_IO, "'%s' is not a folder", path);
     return status;
 }

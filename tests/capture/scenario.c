@@ -153,6 +153,8 @@ static int stop_both(void) {
     }
     ssize_t n = child ? write(ends[1], &byte, 1) : read(ends[0], &byte, 1);
     tbprof_status status = n == 1 ? tbprof_stop(1) : TBPROF_INTERNAL;
+    if (status)
+        fprintf(stderr, "%s: %s\n", child ? "parent" : "child", tbprof_last_error());
     if (child == 0)
         _exit((int)status);
     wait(&child_status);
