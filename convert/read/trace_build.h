@@ -82,9 +82,9 @@ struct tbp_trace_track {
     struct tbp_str name;
     int64_t sort; /* smaller first */
     int64_t first_ns;
-    uint32_t rank;
-    uint64_t types;   /* of a stream: bits of TBP_TRACE_STREAM_TYPES */
-    uint64_t content; /* of its events, in no order; 0 where nothing ties with the track */
+    uint32_t rank, lane; /* lane: of a stream on which work overlaps, set by finish */
+    uint64_t types;      /* of a stream: bits of TBP_TRACE_STREAM_TYPES */
+    uint64_t content;    /* of its events, in no order; 0 where nothing ties with the track */
 };
 
 struct tbp_trace_plane {
@@ -209,8 +209,11 @@ void tbp_trace_finish(struct tbp_trace *t);
 /* ---- parts of finish, each in a file of its own ---- */
 void tbp_trace_anchor(struct tbp_trace *t);  /* trace_steps.c: steps without work */
 void tbp_trace_arrange(struct tbp_trace *t); /* trace_order.c: window, order, begin and end */
-void tbp_trace_link(struct tbp_trace *t);    /* trace_link.c: ops, steps, memory */
-void tbp_trace_emit(struct tbp_trace *t);    /* trace_emit.c: planes, lines, columns */
+/* trace_lanes.c: what overlaps on a stream; rows are in order, their tracks and those of the table
+ * are ranks. True if some now are others: then rows are out of order. */
+bool tbp_trace_spread(struct tbp_trace *t, const uint32_t *track_of_rank);
+void tbp_trace_link(struct tbp_trace *t); /* trace_link.c: ops, steps, memory */
+void tbp_trace_emit(struct tbp_trace *t); /* trace_emit.c: planes, lines, columns */
 /* Number of the step that runs at this time, from 1, or 0. */
 uint32_t tbp_trace_step_at(const struct tbp_trace *t, int64_t ns);
 

@@ -326,6 +326,14 @@ static struct tbp_str line_name(struct emitting *e, const struct tbp_trace_track
     return tbp_str_c(tbp_arena_printf(&e->t->host->arena, "thread %lld", (long long)track->id));
 }
 
+/* Lanes are told apart by a number behind the name. */
+static struct tbp_str lane_name(struct emitting *e, struct tbp_str stream, uint32_t lane) {
+    if (lane == 0)
+        return stream;
+    const char *number = tbp_arena_printf(&e->t->host->arena, " (%u)", (unsigned)lane + 1);
+    return tbp_arena_cat(&e->t->host->arena, stream, tbp_str_c(number));
+}
+
 /* Numbers of the lines of a plane. */
 struct line_ids {
     struct tbp_idmap taken;
@@ -381,6 +389,13 @@ static void fill_line(struct emitting *e, struct tbp_line *line, size_t from, si
     line->base_size = e->bytes.n;
 }
 
+/* The rows behind those of a stream that are on further lanes of it. */
+static size_t end_of_lanes(const struct emitting *e, size_t end, size_t to) {
+    while (end < to && e->by_rank[e->t->rows.at[end].track]->lane > 0)
+        end++;
+    return end;
+}
+
 static size_t count_lines(const struct tbp_trace *t, size_t from, size_t to) {
     size_t n = 0;
     for (size_t i = from; i < to; i++)
@@ -392,6 +407,7 @@ static size_t count_lines(const struct tbp_trace *t, size_t from, size_t to) {
 static void emit_lines(struct emitting *e, struct tbp_plane *p, size_t from, size_t to) {
     struct tbp_trace *t = e->t;
     struct line_ids ids = {.next_made = 1000000};
+    struct tbp_str name = TBP_STR_NONE;
     TBP_VEC(size_t) starts = {0};
     p->cap_lines = count_lines(t, from, to) + 1;
     p->lines = TBP_NEW_N(&t->host->arena, struct tbp_line, p->cap_lines);
@@ -401,9 +417,10 @@ static void emit_lines(struct emitting *e, struct tbp_plane *p, size_t from, siz
             end++;
         *tbp_vec_push(&starts) = i;
         int64_t id = line_id(&ids, track->id);
-        struct tbp_str name = line_name(e, track, i, end);
+        if (track->lane == 0)
+            name = line_name(e, track, i, end_of_lanes(e, end, to));
         p->lines[p->n_lines++] = (struct tbp_line){.id = id,
-                                                   .name = name,
+                                                   .name = lane_name(e, name, track->lane),
                                                    .display_name = TBP_STR_NONE,
                                                    .plane = p,
                                                    .metas = p->metas,

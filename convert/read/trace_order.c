@@ -497,6 +497,8 @@ void tbp_trace_arrange(struct tbp_trace *t) {
     sort_all(t);
     if (pair_all(t, track_of_rank.at))
         sort_all(t);
+    if (tbp_trace_spread(t, track_of_rank.at))
+        sort_all(t);
     tbp_vec_release(&track_of_rank);
     t->host->ledger.events_emitted += t->rows.n;
 }

@@ -59,12 +59,27 @@ static void compare_with_launch(struct device_pass *p, uint64_t start_ps, uint64
     p->before_ps = before_ps > p->before_ps ? before_ps : p->before_ps;
 }
 
-static void check_stream(struct device_pass *p, const struct tbp_line *l) {
+/* What all lines of a stream hold. */
+struct stream_sums {
+    double sum_ps;
+    size_t n;
+};
+
+static struct stream_sums *sum_streams(const struct tbp_plane *plane, struct tbp_arena *a) {
+    struct stream_sums *of = TBP_NEW_N(a, struct stream_sums, plane->n_lines + 1);
+    for (size_t k = 0; k < plane->n_lines; k++) {
+        const struct tbp_line *l = &plane->lines[k];
+        struct stream_sums *s = &of[tbp_stream_line(l) - plane->lines];
+        for (size_t i = 0, n = tbp_work_events(l); i < n; i++, s->n++)
+            s->sum_ps += (double)l->ev.dur_ps[i];
+    }
+    return of;
+}
+
+static void check_line(struct device_pass *p, const struct tbp_line *l,
+                       const struct stream_sums *of_stream) {
     const struct tbp_events *ev = &l->ev;
-    double sum_ps = 0;
     tbp_line_order_make(&p->order, l);
-    for (size_t i = 0; i < ev->n; i++)
-        sum_ps += (double)ev->dur_ps[i];
     for (size_t k = 0; k < ev->n; k++) {
         size_t i = tbp_line_order_at(&p->order, k);
         const struct tbp_launch *launch = tbp_launch_of(&p->launches, l, i);
@@ -74,7 +89,7 @@ static void check_stream(struct device_pass *p, const struct tbp_line *l) {
         if (k + 1 == ev->n)
             break;
         size_t next = tbp_line_order_at(&p->order, k + 1);
-        double mean_ps = (sum_ps - (double)ev->dur_ps[i]) / (double)(ev->n - 1);
+        double mean_ps = (of_stream->sum_ps - (double)ev->dur_ps[i]) / (double)(of_stream->n - 1);
         if (!is_overrun(ev, i, next, mean_ps))
             continue;
         p->n_overruns++;
@@ -89,10 +104,9 @@ struct name_sums {
     uint64_t n, sum_ps, max_ps;
 };
 
-static void check_collectives(struct device_pass *p, const struct tbp_plane *plane) {
-    struct tbp_arena a;
-    tbp_arena_init(&a);
-    struct name_sums *of = TBP_NEW_N(&a, struct name_sums, plane->n_metas + 1);
+static void check_collectives(struct device_pass *p, const struct tbp_plane *plane,
+                              struct tbp_arena *a) {
+    struct name_sums *of = TBP_NEW_N(a, struct name_sums, plane->n_metas + 1);
     for (size_t k = 0; k < plane->n_lines; k++) {
         const struct tbp_line *l = &plane->lines[k];
         for (size_t i = 0, n = tbp_work_events(l); i < n; i++) {
@@ -113,6 +127,18 @@ static void check_collectives(struct device_pass *p, const struct tbp_plane *pla
         p->wait_mean_ps = mean_ps;
         p->wait_name = name;
     }
+}
+
+static void check_plane(struct device_pass *p, const struct tbp_plane *plane) {
+    struct tbp_arena a;
+    tbp_arena_init(&a);
+    const struct stream_sums *of = sum_streams(plane, &a);
+    for (size_t i = 0; i < plane->n_lines; i++) {
+        const struct tbp_line *l = &plane->lines[i];
+        if (tbp_is_work_line(l))
+            check_line(p, l, &of[tbp_stream_line(l) - plane->lines]);
+    }
+    check_collectives(p, plane, &a);
     tbp_arena_release(&a);
 }
 
@@ -295,12 +321,8 @@ void tbp_check_devices(struct tbp_findings *f, const struct tbp_host *h) {
     tbp_launches_add_calls(&p.launches, h);
     for (size_t k = 0; k < h->n_planes; k++) {
         const struct tbp_plane *plane = &h->planes[k];
-        if (!tbp_is_device_plane(plane->name) || tbp_is_tpu_plane(plane->name))
-            continue;
-        for (size_t i = 0; i < plane->n_lines; i++)
-            if (tbp_is_work_line(&plane->lines[i]))
-                check_stream(&p, &plane->lines[i]);
-        check_collectives(&p, plane);
+        if (tbp_is_device_plane(plane->name) && !tbp_is_tpu_plane(plane->name))
+            check_plane(&p, plane);
     }
     check_launches(&p);
     check_replays(&p);

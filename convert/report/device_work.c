@@ -70,6 +70,18 @@ bool tbp_is_work_line(const struct tbp_line *l) {
     return !is_drawn(l->name);
 }
 
+const struct tbp_line *tbp_stream_line(const struct tbp_line *l) {
+    uint64_t lane;
+    size_t open = tbp_str_rfind(l->name, '(');
+    if (open >= l->name.n || open == 0 || l->name.p[open - 1] != ' ' ||
+        l->name.p[l->name.n - 1] != ')' ||
+        !tbp_str_to_u64(tbp_str_sub(l->name, open + 1, l->name.n - 1), &lane) || lane < 2 ||
+        lane - 1 > (size_t)(l - l->plane->lines))
+        return l;
+    const struct tbp_line *stream = l - (lane - 1);
+    return tbp_str_eq(stream->name, tbp_str_sub(l->name, 0, open - 1)) ? stream : l;
+}
+
 void tbp_launches_add_work(struct tbp_launches *l, const struct tbp_host *h) {
     for (size_t p = 0; p < h->n_planes; p++) {
         for (size_t k = 0; k < h->planes[p].n_lines; k++) {

@@ -42,4 +42,8 @@ static inline size_t tbp_work_events(const struct tbp_line *l) {
     return tbp_is_work_line(l) ? l->ev.n : 0;
 }
 
+/* The line that a stream is known by: what overlaps on it stands on lines of its own, named as the
+ * stream with " (2)" and so on, right behind it. Mostly the line itself. */
+const struct tbp_line *tbp_stream_line(const struct tbp_line *l);
+
 #endif

@@ -14,7 +14,7 @@
 
 struct chrome_line {
     struct tbp_json *j;
-    const struct tbp_line *line;
+    const struct tbp_line *line, *stream; /* stream: whose number counts */
     uint32_t pid, tid, category_stat;
     uint32_t host; /* 0 for the first, another number for each */
     bool is_device, is_work;
@@ -93,7 +93,7 @@ static void put_args(struct chrome_line *c, size_t i) {
     tbp_json_lit(c->j, ",\"args\":{");
     if (c->is_device) {
         tbp_json_printf(c->j, "\"device\":%lld,\"stream\":%lld", (long long)c->line->plane->id,
-                        (long long)c->line->id);
+                        (long long)c->stream->id);
         comma = ",";
     }
     struct tbp_stat_iter it = tbp_stat_iter_event(c->line, i);
@@ -198,13 +198,15 @@ void tbp_export_chrome(struct tbp_json *j, const struct tbp_host *h, uint32_t *p
         put_name(&c, "process_name", plane->name);
         for (size_t k = 0; k < plane->n_lines; k++) {
             c.line = &plane->lines[k];
-            c.tid = c.is_device ? (uint32_t)c.line->id : (uint32_t)k; /* streams keep theirs */
+            c.stream = c.is_device ? tbp_stream_line(c.line) : c.line;
+            c.tid = c.is_device ? (uint32_t)c.stream->id : (uint32_t)k; /* streams keep theirs */
             if (c.line->is_derived)
                 continue;
             tbp_event_texts_init(&c.texts, c.line, NULL);
             c.category_stat = c.texts.category;
             c.is_work = tbp_is_work_line(c.line);
-            put_name(&c, "thread_name", c.line->name);
+            if (c.stream == c.line)
+                put_name(&c, "thread_name", c.line->name);
             bool is_counter = tbp_str_is(c.line->name, "_counters_");
             for (size_t i = 0; i < c.line->ev.n; i++)
                 is_counter ? put_counter(&c, i) : put_event(&c, i);

@@ -4,6 +4,7 @@
  * milliseconds, in order of the ends). Source: reference trace_kernel_memory_import F.4.
  */
 #include "base/sort.h"
+#include "convert/report/device_work.h"
 #include "convert/report/event_texts.h"
 #include "convert/report/export.h"
 #include "convert/report/memory_use.h"
@@ -21,7 +22,8 @@ void tbp_export_csv_begin(struct tbp_json *j) {
 
 static void put_csv_event(struct tbp_json *j, struct tbp_str host, const struct tbp_line *l,
                           size_t i, struct tbp_str category) {
-    const struct tbp_str texts[] = {host, l->plane->name, l->name, tbp_event_name(l, i), category};
+    const struct tbp_str texts[] = {host, l->plane->name, tbp_stream_line(l)->name,
+                                    tbp_event_name(l, i), category};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         tbp_put_csv_text(j, texts[k]);
         tbp_json_char(j, ',');

@@ -6,6 +6,7 @@ Whatever stands in them: the command ends with 0, every page is UTF-8 JSON witho
 accounted for. Exceptions are said where they are asserted. Where an input would be too large for a test of seconds, or
 a test of its own knows it in more depth, that test is named in ALSO and must exist.
 """
+import collections
 import glob
 import gzip
 import json
@@ -373,6 +374,24 @@ class Adversarial(Base):
         self.assertEqual({r["name"]: (r["count"], r["device_us"]) for r in p.stats}, {"A": (1, 10), "B": (1, 12), "C": (1, 0)})
         self.assertEqual(self.at(p), {"A": ("0", "10"), "B": ("8", "12"), "C": ("9", "0")})
         self.assertEqual((p.busy(), self.findings(p)), (20, {}))
+        self.assertEqual(self.rows_shown(p), {"A": "#7", "B": "#7 (2)"})
+        self.assertEqual(self.rows_shown(Profile(glob.glob(self.path("pages", "plugins", "profile", "r", "*.xplane.pb"))[0])),
+                         {"A": "#7", "B": "#7 (2)"})  # so the official page has them, too
+        # One that nests stays with the one around it, also where two overlap there; others take the first row that is
+        # free, and times in whole microseconds may overlap by one of them (E begins at 49, C ends at 50).
+        p = self.reads(kineto(kernel("A", 0, 10, 1), kernel("B", 8, 30, 2), kernel("in B", 9, 12, 3), kernel("also", 20, 8, 4),
+                              kernel("C", 30, 20, 5), kernel("D", 45, 15, 6), kernel("E", 49, 21, 7), kernel("F", 9, 9, 8, 8)))
+        self.assertEqual(self.rows_shown(p), {"A": "#7", "B": "#7 (2)", "in B": "#7 (2)", "also": "#7 (2)", "C": "#7",
+                                              "D": "#7 (2)", "E": "#7", "F": "#8"})
+        p = self.reads(kineto(kernel("A", 0, 10, 1), kernel("B", 9.999, 5, 2), kernel("C", 14.997, 5, 3)))
+        self.assertEqual(self.rows_shown(p), {"A": "#7", "B": "#7", "C": "#7 (2)"})  # nanoseconds: by one of these
+        p = self.reads(kineto(*[kernel(f"k{i:02}", i, 100, i + 1) for i in range(40)]))
+        self.assertEqual(collections.Counter(self.rows_shown(p).values())["#7 (32)"], 9)  # the last row takes the rest
+        self.assertEqual(p.kernel_count, 40)
+
+    def rows_shown(self, p):
+        """name of what ran on a stream -> row of the picture that it is on."""
+        return {e[2]: e[1].replace("Stream ", "").replace("(Compute)", "") for e in p.device}
 
     def nested(self, end, *more):
         """Parent 0-5000, child 4000-end with 10 inside: totals and self times of both."""

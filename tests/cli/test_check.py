@@ -111,6 +111,13 @@ class Check(Base):
         events = healthy() + [launch(5000, 50), kernel(5010, 50, 50), launch(5001, 51), kernel(5030, 60, 51)]
         self.assertEqual(self.findings(events, code=0), {})
 
+    def test_durations_are_compared_with_those_of_the_whole_stream(self):
+        # It overlaps the kernel before it, so it is shown on a row of its own with the one that it contains: a tenth of
+        # it, but the others of the stream are a hundredth.
+        giant = [kernel(15, 2000, 90), kernel(100, 200, 91)]
+        others = [kernel(10, 20, 92), *[kernel(3000 + 30 * i, 20, 100 + i) for i in range(20)]]
+        self.assertEqual(self.findings(giant + others)["impossible_durations"], (1, 23))
+
     def test_launches_without_records(self):
         self.assertEqual(self.findings(healthy() + [launch(3500, 70)], code=1), {"launches_without_record": (1, 5)})
         none = self.findings([launch(0, 1), launch(5, 2), step(0, 0, 10)], code=1)

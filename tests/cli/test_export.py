@@ -7,6 +7,7 @@ import json
 import os
 import unittest
 
+import facts
 from support import SAMPLE, SHARED, TWO_HOSTS, Case
 from test_stats import EVENTS
 
@@ -58,6 +59,19 @@ class Export(Case):
         trace = self.written([name, *threads, *spans], displayTimeUnit="ns")
         found = {e["name"]: e["cat"] for e in self.chrome(trace) if e["ph"] == "X"}
         self.assertEqual(found, {"7": "gpu_user_annotation", "gemm": "kernel"})
+
+    def test_rows_of_a_stream_are_one_stream(self):
+        kernels = [{"ph": "X", "cat": "kernel", "name": n, "pid": 0, "tid": 7, "ts": ts, "dur": 10,
+                    "args": {"device": 0, "stream": 7, "correlation": ts + 1}} for n, ts in (("a", 0), ("b", 5), ("c", 12))]
+        path = self.written(kernels, schemaVersion=1)
+        trace = self.chrome(path)
+        self.assertEqual([(e["name"], e["tid"], e["args"]["stream"]) for e in trace if e["ph"] == "X"],
+                         [("a", 7, 7), ("c", 7, 7), ("b", 7, 7)])
+        self.assertEqual([e["args"]["name"] for e in trace if e["name"] == "thread_name"], ["Stream #7(Compute)"])
+        rows = csv.DictReader(io.StringIO(self.expect(0, "export", path, "--csv").stdout))
+        self.assertEqual({r["line"] for r in rows}, {"Stream #7(Compute)"})
+        again = self.written(trace, schemaVersion=1)
+        self.assertEqual(facts.lines(again), {"Stream #7(Compute)": 2, "Stream #7(Compute) (2)": 1})
 
     def test_backward_ops_name_their_forward_op(self):
         """Flow 1 exists twice: from a launch to its kernel, and from mm to its backward op."""
