@@ -4,7 +4,8 @@
  * what it recorded outlives it. The capture runtime writes it, the collector (in the same process,
  * or `tbprof recover` for a dead one) reads it; nothing else is needed to make a profile of it.
  * It is `<spool folder>/tbprof-<session>/<host>_<pid>.tbs`, mode 0600. Locks (fcntl, for writing):
- * byte 0 while its process lives, byte 1 while somebody makes a run of it. Little endian; all offsets from the start of the file.
+ * byte 0 while its process lives, byte 1 while somebody makes a run of it. Little endian; all
+ * offsets from the start of the file.
  *
  *     header (one page) | anchors | chunk 0 | chunk 1 | …     chunks of 64 KiB, from chunks_offset
  *
