@@ -6,20 +6,21 @@
 #include "cli/rank_folders.h"
 
 #include "base/sort.h"
+#include "cli/worker_files.h"
 
 #include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DIGITS = 9, MINUTE_S = 60 };
+enum { MINUTE_S = 60 };
 
 struct member {
     size_t run;          /* index in the list */
     struct tbp_str key;  /* what all of a group have */
     struct tbp_str host; /* name of the rank */
     size_t n_above;      /* bytes of the folder that holds the ranks */
-    uint64_t rank;       /* or, of a worker: */
+    int64_t rank;        /* or, of a worker: */
     int64_t begin_s;     /* in seconds that are right within a day; -1: not told */
     bool is_worker;
 };
@@ -36,38 +37,24 @@ static size_t count_digits(const char *s, const char *end) {
     return n;
 }
 
-/* The digits behind a word "rank" in a name: "rank0", "my-rank_07". */
-static const char *find_rank(const char *name, const char *end, size_t *n_digits) {
-    for (const char *p = name; end - p > 4; p++) {
-        if (strncmp(p, "rank", 4) != 0 || (p > name && isalpha((unsigned char)p[-1])))
-            continue;
-        const char *digits = p + 4 + (p[4] == '_' || p[4] == '-');
-        *n_digits = count_digits(digits, end);
-        if (*n_digits && *n_digits <= MAX_DIGITS)
-            return digits;
-    }
-    return NULL;
-}
-
 /* By the last name in the path that tells a rank. */
 static bool is_rank(struct member *m, const struct tbp_run *run, struct tbp_arena *arena) {
-    const char *path = run->folder, *end = path + strlen(path);
-    const char *name = end, *digits = NULL;
-    size_t n_digits = 0;
-    while (end > path && !digits) {
-        for (name = end; name > path && name[-1] != '/';)
-            name--;
-        digits = find_rank(name, end, &n_digits);
-        if (!digits)
-            end = name > path ? name - 1 : path;
+    struct tbp_str path = tbp_str_c(run->folder), digits = TBP_STR_NONE;
+    size_t end = path.n, from = 0;
+    bool is_found = false;
+    while (end > 0 && !is_found) {
+        size_t slash = tbp_str_rfind(tbp_str_sub(path, 0, end), '/');
+        from = slash < end ? slash + 1 : 0;
+        is_found = tbp_rank_find(tbp_str_sub(path, from, end), &digits, &m->rank);
+        if (!is_found)
+            end = from ? from - 1 : 0;
     }
-    if (!digits)
+    if (!is_found)
         return false;
-    m->rank = strtoull(digits, NULL, 10);
-    m->host = tbp_arena_str(arena, (struct tbp_str){name, (size_t)(end - name)});
-    m->n_above = (size_t)(name - path);
-    m->key = tbp_str_c(tbp_arena_printf(arena, "rank %zu %.*s*%s", run->span, (int)(digits - path),
-                                        path, digits + n_digits));
+    m->host = tbp_arena_str(arena, tbp_str_sub(path, from, end));
+    m->n_above = from;
+    m->key = tbp_str_c(tbp_arena_printf(arena, "rank %zu %.*s*%s", run->span,
+                                        (int)(digits.p - path.p), path.p, digits.p + digits.n));
     return true;
 }
 

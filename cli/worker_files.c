@@ -49,17 +49,28 @@ bool tbp_worker_file_parse(struct tbp_worker_file *out, const char *name, struct
     return true;
 }
 
-bool tbp_worker_rank(const char *name, int64_t *rank) {
-    struct tbp_str s = tbp_str_c(name);
-    uint64_t number;
-    for (const char *p = name; (p = strstr(p, "rank")); p++) {
-        const char *digits = p + 4 + (p[4] == '-' || p[4] == '_');
-        if (isdigit((unsigned char)*digits) && strspn(digits, "0123456789") <= MAX_DIGITS) {
-            for (*rank = 0; isdigit((unsigned char)*digits); digits++)
-                *rank = *rank * 10 + (*digits - '0');
+bool tbp_rank_find(struct tbp_str name, struct tbp_str *digits, int64_t *rank) {
+    static const struct tbp_str word = TBP_STR_INIT("rank");
+    for (size_t i = 0; i + word.n < name.n; i++) {
+        if (!tbp_str_starts(tbp_str_sub(name, i, name.n), word.p) ||
+            (i > 0 && isalpha((unsigned char)name.p[i - 1])))
+            continue;
+        size_t from = i + word.n + (name.p[i + word.n] == '-' || name.p[i + word.n] == '_');
+        size_t to = from;
+        while (to < name.n && isdigit((unsigned char)name.p[to]))
+            to++;
+        *digits = tbp_str_sub(name, from, to);
+        if (digits->n <= MAX_DIGITS && tbp_str_to_i64(*digits, rank))
             return true;
-        }
     }
+    return false;
+}
+
+bool tbp_worker_rank(const char *name, int64_t *rank) {
+    struct tbp_str s = tbp_str_c(name), digits;
+    uint64_t number;
+    if (tbp_rank_find(s, &digits, rank))
+        return true;
     if (!cut(&s, ".pt.trace.json.gz"))
         cut(&s, ".pt.trace.json");
     if (!take_number(&s, '#', &number) || number == 0 || number > INT64_MAX)

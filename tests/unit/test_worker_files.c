@@ -53,6 +53,23 @@ Test(worker_files, ranks_are_told_by_names) {
     cr_assert_not(
         tbp_worker_rank("a.1780#0.pt.trace.json", &rank)); /* a single process has it, too */
     cr_assert_not(tbp_worker_rank("frank.pt.trace.json", &rank));
+    cr_assert_not(tbp_worker_rank("frank3.pt.trace.json", &rank));
+    cr_assert(tbp_worker_rank("frank3/rank_07/w.pt.trace.json", &rank));
+    cr_assert_eq(rank, 7);
+}
+
+Test(worker_files, digits_of_a_rank) {
+    struct tbp_str digits;
+    int64_t rank = -1;
+    cr_assert(tbp_rank_find(TBP_STR("rank, rank-007_b"), &digits, &rank));
+    cr_assert(tbp_str_is(digits, "007"));
+    cr_assert_eq(rank, 7);
+    cr_assert(tbp_rank_find(TBP_STR("rank999999999999999999"), &digits, &rank));
+    cr_assert_eq(rank, 999999999999999999);
+    cr_assert_not(tbp_rank_find(TBP_STR("rank1999999999999999999"), &digits, &rank));
+    cr_assert_not(tbp_rank_find(TBP_STR("rank_"), &digits, &rank));
+    cr_assert_not(tbp_rank_find(tbp_str_sub(TBP_STR("rank7"), 0, 4), &digits, &rank));
+    cr_assert_not(tbp_rank_find(TBP_STR_NONE, &digits, &rank));
 }
 
 Test(worker_files, spans_count_from_the_earliest_of_each_host) {
