@@ -170,24 +170,28 @@ static void unite(struct tbp_runs *runs, struct member *m, size_t n, size_t span
     run->is_folder = true;
 }
 
-/* Those of one key: spans of one job. */
+struct group {
+    struct member *first;
+    size_t n;
+};
+
+/* Those of one key: spans of one job, which must be counted before the first gets its name. */
 static void unite_key(struct tbp_runs *runs, struct member *m, size_t n, struct tbp_arena *arena) {
-    size_t n_groups = 0, span = 0;
+    TBP_VEC(struct group) groups = {0};
     for (size_t i = 0, length; i < n; i += length) {
         length = length_of(&m[i], &m[n]);
-        n_groups += is_one_job(runs, &m[i], length);
-        tbp_sort(&m[i], length, sizeof *m, by_key, NULL);
+        if (is_one_job(runs, &m[i], length))
+            *tbp_vec_push(&groups) = (struct group){&m[i], length};
     }
-    for (size_t i = 0, length; i < n; i += length) {
-        length = length_of(&m[i], &m[n]);
-        if (!is_one_job(runs, &m[i], length))
-            continue;
-        const struct tbp_run *first = &runs->list.at[m[i].run];
-        if (m[i].is_worker)
-            unite(runs, &m[i], length, span++, n_groups, arena);
+    for (size_t span = 0; span < groups.n; span++) {
+        struct group *g = &groups.at[span];
+        const struct tbp_run *first = &runs->list.at[g->first->run];
+        if (g->first->is_worker)
+            unite(runs, g->first, g->n, span, groups.n, arena);
         else
-            unite(runs, &m[i], length, first->span, first->n_spans, arena);
+            unite(runs, g->first, g->n, first->span, first->n_spans, arena);
     }
+    tbp_vec_release(&groups);
 }
 
 static void drop_united(struct tbp_runs *runs, size_t first) {
