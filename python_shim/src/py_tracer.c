@@ -21,12 +21,14 @@ enum {
     ENTRIES_MAX = 65536, /* functions: later ones are not recorded, and counted */
     SLOTS = 2 * ENTRIES_MAX,
     NAME_MAX_BYTES = 512,
+    SITE_LEVEL = 1,
 };
 
 struct entry {
     const void *key; /* code object (held), C function, or type */
     tbprof_site *site;
-    unsigned session; /* for which is_wanted holds */
+    unsigned session;   /* for which is_wanted holds */
+    unsigned wanted_in; /* that session if it is wanted, else 0: the quick way asks no more */
     int is_wanted;
 };
 
@@ -89,7 +91,7 @@ static tbprof_site *new_site(const char *name, int size) {
     memcpy(copy, name, bytes);
     site->name = copy;
     site->file = "";
-    site->level = 1;
+    site->level = SITE_LEVEL;
     return site;
 }
 
@@ -136,9 +138,12 @@ static int is_excluded(PyObject *code) {
     return found;
 }
 
+static inline size_t first_slot(const void *key) {
+    return (size_t)(((uintptr_t)key >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (SLOTS - 1);
+}
+
 static struct entry *slot_of(const void *key) {
-    size_t slot =
-        (size_t)(((uintptr_t)key >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (SLOTS - 1);
+    size_t slot = first_slot(key);
     while (tracer.at[slot].key && tracer.at[slot].key != key)
         slot = (slot + 1) & (SLOTS - 1);
     return &tracer.at[slot];
@@ -162,6 +167,7 @@ static struct entry *refresh(struct entry *e, const void *key, PyObject *object,
     }
     e->session = tracer.session;
     e->is_wanted = !is_code || !is_excluded(object);
+    e->wanted_in = e->is_wanted ? tracer.session : 0;
     return e;
 }
 
@@ -174,21 +180,37 @@ static inline struct entry *entry_of(const void *key, PyObject *object, int is_c
 
 /* ---- open calls ---- */
 
-static inline void push(const struct entry *e) {
+static inline void open_call(struct calls *calls, const struct entry *e) {
+    unsigned i = calls->depth++;
+    calls->at[i].key = e->key;
+    calls->at[i].scope = tbprof_scope_begin_lc(e->site, SITE_LEVEL, 0);
+}
+
+/* The same as push of what is wanted, if nothing about it is unusual; 0: something is. */
+static inline int push_quickly(const void *key) {
+    struct calls *calls = calls_of_thread;
+    const struct entry *e = &tracer.at[first_slot(key)];
+    if (e->key != key || e->wanted_in != tracer.session || !calls ||
+        calls->session != tracer.session || calls->depth == DEPTH_MAX)
+        return 0;
+    open_call(calls, e);
+    return 1;
+}
+
+static void push(const struct entry *e) {
     struct calls *calls = calls_of_thread ? calls_of_thread : map_calls();
     if (!calls)
         return;
-    if (__builtin_expect(calls->session != tracer.session, 0)) {
+    if (calls->session != tracer.session) {
         calls->session = tracer.session;
         calls->depth = calls->n_over = 0;
     }
-    if (__builtin_expect(calls->depth == DEPTH_MAX, 0)) {
+    if (calls->depth == DEPTH_MAX) {
         calls->n_over++;
         tracer.n_too_deep++;
         return;
     }
-    calls->at[calls->depth].key = e->key;
-    calls->at[calls->depth++].scope = tbprof_scope_begin(e->site);
+    open_call(calls, e);
 }
 
 /* Closes the call if it is the innermost one, as nearly always; 0: look closer. */
@@ -288,7 +310,9 @@ static inline PyObject *answer(int is_wanted) {
 
 static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n, PyObject *names) {
     (void)self, (void)names;
-    return answer(!tracer.level || !count(n) || tbp_py_tracer_enter_code(args[0]));
+    if (!tracer.level || !count(n) || push_quickly(args[0]))
+        return tbp_py_none();
+    return answer(tbp_py_tracer_enter_code(args[0]));
 }
 
 static PyObject *on_return(PyObject *self, PyObject *const *args, size_t n, PyObject *names) {
