@@ -24,6 +24,7 @@
 struct tbp_cuda {
     bool is_there;
     int (*stream_context)(void *stream, void **context); /* NULL: the driver has none */
+/* A declaration. NOLINTNEXTLINE(bugprone-macro-parentheses) */
 #define X(name, symbol, parameters) int(*name) parameters;
     TBP_CUDA_FUNCTIONS(X)
 #undef X

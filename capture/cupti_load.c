@@ -128,7 +128,7 @@ static int resolve(struct tbp_cupti *c, void *library, struct tbp_error *err) {
     Dl_info where;
 #define X(required, name, parameters)                                                              \
     *(void **)(void *)&c->name = dlsym(library, "cupti" #name);                                    \
-    if (required && !c->name)                                                                      \
+    if ((required) && !c->name)                                                                    \
         return tbp_fail(err, TBP_E_UNSUPPORTED, "libcupti has no function 'cupti%s'", #name);
     TBP_CUPTI_FUNCTIONS(X)
 #undef X

@@ -80,6 +80,7 @@ struct tbp_cupti_unified_config {
 struct tbp_cupti {
     uint32_t version; /* cuptiGetVersion: 15 … 28, from 13.0 on 130000 + 100 minor + update */
     char path[1024];  /* of the file */
+/* A declaration. NOLINTNEXTLINE(bugprone-macro-parentheses) */
 #define X(required, name, parameters) int(*name) parameters;
     TBP_CUPTI_FUNCTIONS(X)
 #undef X
