@@ -100,6 +100,11 @@ bool tbp_is_custom_plane(struct tbp_str name) {
     return tbp_str_starts(name, "/device:CUSTOM:");
 }
 
+bool tbp_is_torch_input(struct tbp_str event_name) {
+    return tbp_str_starts(event_name, "enumerate(DataLoader)#") ||
+           tbp_str_starts(event_name, "enumerate(DataPipe)#");
+}
+
 /* Cuts leading decimal digits off s. */
 static struct tbp_str cut_digits(struct tbp_str *s) {
     size_t n = 0;

@@ -216,6 +216,9 @@ bool tbp_is_sparse_core_plane(struct tbp_str name, int64_t *ordinal);
 #define TBP_METADATA_PLANE "/host:metadata"
 #define TBP_SCOPE_PLANE    "/host:__ScopeRangeCallStack__"
 
+/* Waiting for data, as PyTorch calls it: "enumerate(DataLoader)#…", "enumerate(DataPipe)#…". */
+bool tbp_is_torch_input(struct tbp_str event_name);
+
 /* Line ids that mark derived lines: the id narrowed to 32 bits within [0xdeadbeef, 0xdeadbeef+405].
  */
 #define TBP_DERIVED_FIRST 0xdeadbeefu

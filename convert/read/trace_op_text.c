@@ -71,8 +71,7 @@ void tbp_trace_stat_op(struct tbp_trace *t, uint32_t name, uint32_t type) {
 }
 
 void tbp_trace_mark_input(struct tbp_trace *t, struct tbp_str name) {
-    if (tbp_str_starts(name, "enumerate(DataLoader)#") ||
-        tbp_str_starts(name, "enumerate(DataPipe)#"))
+    if (tbp_is_torch_input(name))
         tbp_trace_stat_text(t, TBP_TRACE_SHARED, tbp_trace_text(t, TBP_STR("_ipl_stage_name")),
                             tbp_trace_text(t, TBP_STR("DataLoader")));
 }

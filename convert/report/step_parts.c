@@ -5,6 +5,7 @@
 #include "convert/report/step_parts.h"
 
 #include "convert/report/collective_names.h"
+#include "schemas/names.h"
 
 static bool has_any(struct tbp_str name, const char *const *parts) {
     for (size_t i = 0; parts[i]; i++)
@@ -33,7 +34,7 @@ static const char *const launch_parts[] = {"LaunchKernel", "GraphLaunch", "Launc
 
 unsigned tbp_step_parts_of(struct tbp_str name) {
     unsigned parts = 0;
-    if (starts_any(name, input_names) ||
+    if (tbp_is_torch_input(name) || starts_any(name, input_names) ||
         (tbp_str_has(name, "DataLoader") && tbp_str_has(name, "__next__")))
         parts |= TBP_IS_INPUT;
     if (has_any(name, update_parts))

@@ -224,6 +224,14 @@ class Check(Base):
         self.assertEqual(self.advice(events), {"input_bound": 0.3, "launch_bound": 0.12, "communication_bound": 0.05,
                                                "device_idle": 0.8})
 
+    def test_data_pipes_are_input_as_loaders_are(self):
+        """As on the pages: 300 of 1000 us."""
+        events = []
+        for i in range(4):
+            events += [step(i, 1000 * i, 1000),
+                       event("user_annotation", "enumerate(DataPipe)#MapperIterDataPipe", 1000 * i, 300)]
+        self.assertEqual(self.advice(events), {"input_bound": 0.3})
+
     def test_no_advice_without_a_figure(self):
         self.assertEqual(self.advice([event("cpu_op", "op", 0, 10)]), {})
 

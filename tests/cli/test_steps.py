@@ -51,6 +51,10 @@ class Steps(Case):
                          {"steps": 1, "mean": 1000, "median": 1000, "min": 1000, "max": 1000})
         self.assertEqual(answer["findings"], [])
 
+    def test_data_pipes_are_input_as_loaders_are(self):
+        events = [dict(e, name=e["name"].replace("(DataLoader)#_Iter.__next__", "(DataPipe)#MapperIterDataPipe")) for e in step(0, 5)]
+        self.assertEqual([s["input_us"] for s in self.steps(events)["steps"]], [100])
+
     def input_of_pages(self, path):
         """ms of input per step, of the file and of what is made of it."""
         self.expect(0, "convert", path, "-o", self.path("log"), "--quiet")
