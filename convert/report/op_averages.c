@@ -298,6 +298,8 @@ static void walk_line(struct pass *p, const struct tbp_line *l) {
     p->line = l;
     p->unit_ps = p->nests ? unit_of(l) : 0;
     tbp_event_texts_init(&p->texts, l, stats_of_group(p->group));
+    if (p->group == TBP_GROUP_TYPE && tbp_is_gpu_plane(l->plane->name))
+        tbp_event_texts_spare(&p->texts, TBP_STAT_LEVEL_0); /* as the pages repair it */
     tbp_line_order_make(&p->order, l);
     for (size_t i = 0; i < l->ev.n; i++)
         add_event(p, tbp_line_order_at(&p->order, i));

@@ -116,6 +116,14 @@ class Reconvert(Case):
                       if e.get("name") == "thread_name"} for how in ("repair", "official")}
         self.assertEqual(rows, {"repair": {"Stream #7", "Framework Ops - from #7"}, "official": {"Stream #7"}})
 
+    def test_types_of_ops_under_their_old_name(self):
+        """The kernel of op a:B is a B, before it is rewritten as well as after; the one without an op is itself."""
+        source = self.from_text(REPAIRED["names"][0])
+        self.expect(0, "convert", source, "-o", self.path("log"), "--run", "r")
+        for path in (source, self.path("log")):
+            rows = json.loads(self.expect(0, "stats", path, "--group-by", "type", "--json").stdout)["rows"]
+            self.assertEqual(sorted(r["name"] for r in rows), ["B", "k"], path)
+
     def test_notes_stay_wherever_they_are_told(self):
         note = "Steps were taken from step_num of events that are not marked as roots"
         counts = {"repair_step_num": 4, "repair_unsigned": 68}  # the latter of tf.data's ids

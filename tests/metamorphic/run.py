@@ -67,7 +67,7 @@ def told(args, path, folder):
 
 
 STATISTICS = {"stats": ("stats", "--json"), "steps": ("steps", "--json"), "stacks": ("stacks", "--json"),
-              "shapes": ("stats", "--json", "--group-by", "shape"),
+              "shapes": ("stats", "--json", "--group-by", "shape"), "types": ("stats", "--json", "--group-by", "type"),
               "tf_data": ("tool", "tf_data_bottleneck_analysis")}
 
 
@@ -273,7 +273,7 @@ def without_file(answers):
     repair = re.compile(rb'(\{"c":\[\{"v":"INFO"\},\{"v":)?"[^"]*\(repair: [^"]*"(\}\]\})?')
     seen = {name: repair.sub(b"", page) if name.endswith(".json") else page for name, page in answers.items()}
     seen.update((name, damage.sub(b"", answers[name])) for name in STATISTICS)
-    return dict(seen, **{page: rest(seen[page]) for page in ("stats", "steps", "shapes")})
+    return dict(seen, **{page: rest(seen[page]) for page in ("stats", "steps", "shapes", "types")})
 
 
 def check_round_trip(args, path, folder):
