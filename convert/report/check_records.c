@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Findings about the records as such: lost while reading, lost while recording, of another clock.
+ * Findings about the records as such: lost while reading, lost while recording, without an end, of
+ * another clock.
  */
 #include "convert/report/findings.h"
 
@@ -35,6 +36,25 @@ static void check_losses(struct tbp_findings *f, const struct tbp_host *h) {
                            .text = "the file is cut or damaged: its end may be missing",
                            .advice = "copy it again, or let the profiler stop before the program "
                                      "ends"});
+}
+
+/* Such events last as long as their thread, or the recording: their durations are made up. */
+static void check_ends(struct tbp_findings *f, const struct tbp_host *h) {
+    uint64_t n = h->ledger.count[TBP_LEDGER_UNFINISHED], of = h->ledger.events_emitted;
+    tbp_finding_add(
+        f, &(struct tbp_finding){
+               .key = "events_without_end",
+               .host = h->name,
+               .is_serious = n * 20 > of,
+               .spoils = TBP_SPOILS_ALL,
+               .count = n,
+               .of = of,
+               .text = tbp_arena_printf(&f->arena,
+                                        "%llu of %llu events have no end in the file: they are "
+                                        "taken to last until their thread or the recording ends",
+                                        (unsigned long long)n, (unsigned long long)of),
+               .advice = "durations of their names are no measurements: record until what is "
+                         "measured has ended, or look whether the file lost its last events"});
 }
 
 static void check_clock(struct tbp_findings *f, const struct tbp_host *h) {
@@ -90,6 +110,7 @@ void tbp_check_records(struct tbp_findings *f, const struct tbp_host *h) {
                                  .advice = "the program did nothing while it was recorded, or the "
                                            "profiler could not start: look at the program's log"});
     check_losses(f, h);
+    check_ends(f, h);
     check_clock(f, h);
     check_messages(f, h);
 }

@@ -20,6 +20,7 @@ const char *const tbp_finding_keys[] = {
     "nothing_recorded",
     "records_dropped",
     "file_damaged",
+    "events_without_end",
     "recorder_dropped",
     "other_clock",
     "no_device_records",

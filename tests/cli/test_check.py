@@ -96,6 +96,22 @@ class Check(Base):
         del absent["dur"]
         self.assertEqual(self.findings(healthy() + [absent], code=0), {})
 
+    def test_events_without_an_end(self):
+        """What begins and does not end lasts as long as its thread: stats alone would show it as measured."""
+        begun = [{"ph": "B", "name": f"open{i}", "pid": 1, "tid": 9, "ts": i} for i in range(2)]
+        def after(n):
+            return [event("cpu_op", "op", 10 + 10 * i, 5, tid=9) for i in range(n)]
+        self.assertEqual(self.findings([step(1, 0, 999)] + begun + after(7), code=1), {"events_without_end": (2, 10)})
+        path = self.path("rank.pt.trace.json")
+        for command in ("stats", "steps"):
+            told = json.loads(self.expect(0, command, path, "--json").stdout)["findings"]
+            self.assertEqual([(f["key"], f["count"], f["of"]) for f in told], [("events_without_end", 2, 10)])
+        self.assertIn("2 of 10 events have no end in the file", self.expect(0, "stats", path).stdout)
+        # 2 of 40: 5 %
+        self.assertEqual(self.findings([step(1, 0, 999)] + begun + after(37), code=0), {"events_without_end": (2, 40)})
+        ended = begun + [{"ph": "E", "pid": 1, "tid": 9, "ts": 900 + i} for i in range(2)]
+        self.assertEqual(self.findings([step(1, 0, 999)] + ended + after(7), code=0), {})
+
     def test_no_steps_are_told_but_tables_stay_good(self):
         self.assertEqual(self.findings([launch(0, 1), kernel(5, 10, 1)], code=0), {"steps_unknown": (1, None)})
 
