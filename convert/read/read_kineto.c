@@ -103,7 +103,7 @@ static const char *const arg_texts[N_ARGS] = {
 
 struct device {
     int64_t id;
-    struct tbp_str name;
+    struct tbp_str name, vendor;
     uint64_t n_sms, major, minor, memory_bytes;
 };
 
@@ -363,6 +363,8 @@ static void describe_host(struct kineto *k, const struct tbp_json_event *e, enum
     if (kind == KIND_RUNTIME) {
         out->flags = TBP_TRACE_LAUNCH;
         out->link = link_of(k);
+        if (tbp_str_starts(e->name.text, "hip"))
+            k->vendor = "AMD";
         return;
     }
     if (kind == KIND_PYTHON)
@@ -532,13 +534,15 @@ static void read_event(struct tbp_json_trace *jt, const struct tbp_json_event *e
 /* ---- the head of the document ---- */
 
 static void read_device(struct kineto *k, struct tbp_json_pull *j) {
-    struct device d = {.name = TBP_STR_NONE};
+    struct device d = {.name = TBP_STR_NONE, .vendor = TBP_STR_NONE};
     while (tbp_json_pull_next(j) == TBP_JSON_KEY) {
         struct tbp_str key = j->text;
         enum tbp_json_token token = tbp_json_pull_next(j);
         int64_t v = 0;
         if (token == TBP_JSON_STRING && tbp_str_is(key, "name"))
             d.name = j->text;
+        else if (token == TBP_JSON_STRING && tbp_str_is(key, "vendor"))
+            d.vendor = j->text;
         else if (token != TBP_JSON_NUMBER || !tbp_json_id(j->text, &v))
             tbp_json_pull_skip(j, token);
         else if (tbp_str_is(key, "id"))
@@ -611,12 +615,16 @@ static bool read_header(struct tbp_json_trace *jt, struct tbp_str key) {
     return true;
 }
 
-static const char *vendor_of(struct tbp_str device) {
+/* As `tbprof export` says, else by the name. */
+static const char *vendor_of(const struct device *d) {
     static const struct {
         const char *text, *vendor;
-    } names[] = {{"AMD", "AMD"}, {"Radeon", "AMD"}, {"Intel", "Intel"}, {"Ascend", "Huawei"}};
+    } names[] = {{"AMD", "AMD"},       {"Radeon", "AMD"},    {"Intel", "Intel"},
+                 {"Ascend", "Huawei"}, {"Huawei", "Huawei"}, {"Nvidia", "Nvidia"},
+                 {"NVIDIA", "Nvidia"}};
+    struct tbp_str text = d->vendor.n ? d->vendor : d->name;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (tbp_str_has(device, names[i].text))
+        if (tbp_str_has(text, names[i].text))
             return names[i].vendor;
     return NULL;
 }
@@ -636,7 +644,7 @@ static void describe_devices(struct kineto *k) {
         tbp_trace_plane_u64(t, plane, "memory_size", d->memory_bytes);
         tbp_trace_plane_u64(t, plane, "compute_cap_major", d->major);
         tbp_trace_plane_u64(t, plane, "compute_cap_minor", d->minor);
-        k->vendor = vendor_of(d->name) ? vendor_of(d->name) : k->vendor;
+        k->vendor = vendor_of(d) ? vendor_of(d) : k->vendor;
     }
     for (uint32_t i = 0; i < t->planes.n; i++)
         if (tbp_is_gpu_plane(t->planes.at[i].name))

@@ -10,9 +10,7 @@
 enum kind { KIND_CHROME, KIND_CSV, KIND_CNTK, KIND_MXNET };
 
 static void put_begin(struct tbp_json *j, unsigned kind) {
-    if (kind == KIND_CHROME)
-        tbp_export_chrome_begin(j);
-    else if (kind == KIND_CSV)
+    if (kind == KIND_CSV)
         tbp_export_csv_begin(j);
     else if (kind == KIND_CNTK)
         tbp_export_cntk_begin(j);
@@ -21,17 +19,19 @@ static void put_begin(struct tbp_json *j, unsigned kind) {
 static int put_hosts(struct tbp_json *j, struct tbp_session *s, const struct tbp_report_request *r,
                      struct tbp_arena *arena, struct tbp_error *err) {
     struct tbp_averages averages = {0};
-    uint32_t first = tbp_report_first_host(r), end = tbp_report_end_host(s, r), pid = 1;
+    uint32_t first = tbp_report_first_host(r), end = tbp_report_end_host(s, r);
     const struct tbp_host **hosts = TBP_NEW_N(arena, const struct tbp_host *, end - first + 1);
-    bool is_first = true;
+    struct tbp_export_chrome chrome;
     int status = TBP_OK;
+    if (r->kind == KIND_CHROME)
+        tbp_export_chrome_begin(&chrome, j);
     for (uint32_t i = first; i < end && !status; i++) {
         const struct tbp_host *h = hosts[i - first] = tbp_session_raw_host(s, i, err);
         struct tbp_str name = tbp_session_host_name(s, i);
         if (!h)
             status = err->code;
         else if (r->kind == KIND_CHROME)
-            tbp_export_chrome(j, h, &pid, &is_first);
+            tbp_export_chrome(&chrome, j, h);
         else if (r->kind == KIND_CSV)
             tbp_export_csv(j, h, name);
         else if (r->kind == KIND_CNTK)
@@ -43,6 +43,8 @@ static int put_hosts(struct tbp_json *j, struct tbp_session *s, const struct tbp
     }
     if (!status && r->kind == KIND_MXNET)
         tbp_export_mxnet(j, &averages, hosts, end - first);
+    if (!status && r->kind == KIND_CHROME)
+        tbp_export_chrome_end(j, hosts, end - first);
     tbp_averages_release(&averages);
     return status;
 }
@@ -55,8 +57,6 @@ static int write(struct tbp_session *s, const struct tbp_report_request *r, stru
     tbp_json_init(j, out);
     put_begin(j, r->kind);
     int status = put_hosts(j, s, r, &arena, err);
-    if (!status && r->kind == KIND_CHROME)
-        tbp_export_chrome_end(j);
     if (!status)
         status = tbp_json_finish(j, err);
     tbp_arena_release(&arena);

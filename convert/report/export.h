@@ -11,10 +11,18 @@
 #include "plugin_data/json_out.h"
 
 /* PyTorch's dialect of Chrome's trace format: what its tools, Perfetto and chrome://tracing open.
- * Hosts after the first begin with a comma; process numbers follow pid. */
-void tbp_export_chrome_begin(struct tbp_json *j);
-void tbp_export_chrome(struct tbp_json *j, const struct tbp_host *h, uint32_t *pid, bool *is_first);
-void tbp_export_chrome_end(struct tbp_json *j);
+ * The end tells of devices and rank, which the hosts know also after their events were given back.
+ */
+struct tbp_export_chrome {
+    bool is_first; /* … event, which no comma precedes */
+    uint32_t n_pids;
+    uint64_t n_python; /* calls of Python so far */
+};
+void tbp_export_chrome_begin(struct tbp_export_chrome *out, struct tbp_json *j);
+void tbp_export_chrome(struct tbp_export_chrome *out, struct tbp_json *j, const struct tbp_host *h);
+void tbp_export_chrome_end(struct tbp_json *j, const struct tbp_host *const *hosts, size_t n_hosts);
+/* By what number a device is known there. */
+int64_t tbp_export_chrome_device(const struct tbp_plane *plane);
 
 /* One line per event. */
 void tbp_export_csv_begin(struct tbp_json *j);

@@ -86,6 +86,80 @@ class Export(Case):
             found = {e["name"]: e["args"].get("forward_op") for e in self.chrome(self.written(events)) if e["ph"] == "X"}
             self.assertEqual(found, {"linear": None, "mm": None, "engine: MmBackward0": "mm", "MmBackward0": None})
 
+    def device_trace(self, **header):
+        """One kernel of 2 x 3 x 1 blocks, and a copy of 4096 bytes."""
+        call = {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 5, "dur": 1,
+                "args": {"correlation": 1}}
+        kernel = {"ph": "X", "cat": "kernel", "name": "k", "pid": 3, "tid": 7, "ts": 20, "dur": 10,
+                  "args": {"device": 3, "stream": 7, "correlation": 1, "grid": [2, 3, 1], "block": [128, 2, 1],
+                           "registers per thread": 40, "shared memory": 2048, "est. achieved occupancy %": 62.5}}
+        copy = {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy DtoH (Device -> Pinned)", "pid": 3, "tid": 7, "ts": 40,
+                "dur": 2, "args": {"device": 3, "stream": 7, "correlation": 2, "bytes": 4096}}
+        return self.written([call, kernel, copy], schemaVersion=1, **header)
+
+    def again(self, path):
+        """The trace exported, and where it is."""
+        back = self.path("again.json")
+        with open(back, "w", encoding="utf-8") as f:
+            f.write(self.expect(0, "export", path, "--chrome").stdout)
+        with open(back, encoding="utf-8") as f:
+            return json.load(f), back
+
+    def test_launches_keep_what_pytorch_tells_of_them(self):
+        path = self.device_trace()
+        trace, back = self.again(path)
+        args = {e["name"]: e["args"] for e in trace["traceEvents"] if e["ph"] == "X"}
+        self.assertEqual({k: args["k"][k] for k in ("device", "stream", "correlation", "grid", "block",
+                                                    "registers per thread", "shared memory",
+                                                    "est. achieved occupancy %")},
+                         {"device": 3, "stream": 7, "correlation": 1, "grid": [2, 3, 1], "block": [128, 2, 1],
+                          "registers per thread": 40, "shared memory": 2048, "est. achieved occupancy %": 62.5})
+        self.assertEqual(args["Memcpy DtoH (Device -> Pinned)"]["bytes"], 4096)
+        page = self.expect(0, "tool", "kernel_stats", path).stdout
+        self.assertIn("128,2,1", page)
+        self.assertEqual(self.expect(0, "tool", "kernel_stats", back).stdout, page)
+
+    def test_devices_and_rank_come_back(self):
+        hopper = {"id": 3, "name": "NVIDIA H100", "totalGlobalMem": 85018279936, "computeMajor": 9, "computeMinor": 0,
+                  "numSms": 132}
+        job = {"rank": 5, "world_size": 8, "backend": "nccl"}
+        path = self.device_trace(deviceProperties=[hopper], distributedInfo=job)
+        trace, back = self.again(path)
+        self.assertEqual(trace["deviceProperties"], [dict(hopper, vendor="Nvidia")])
+        self.assertEqual(trace["distributedInfo"], job)
+        self.assertIn('"device_type":"Nvidia GPU (Hopper)"', self.expect(0, "tool", "overview_page", back).stdout)
+        self.assertEqual(json.loads(self.expect(0, "info", back, "--json").stdout)["runs"][0]["hosts"][0]["rank"], 5)
+
+    def test_devices_of_amd_stay_amds(self):
+        """Told by the head of the file, which is not written, and by the calls."""
+        path = self.device_trace(hip_runtime_version=60443483)
+        launch = {"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 1, "tid": 1, "ts": 5, "dur": 1}
+        for source in (path, self.again(path)[1]):
+            self.assertIn('"device_type":"AMD GPU"', self.expect(0, "tool", "overview_page", source).stdout)
+        with open(self.device_trace(), encoding="utf-8") as f:
+            called = self.written([*json.load(f)["traceEvents"], launch], schemaVersion=1)
+        self.assertIn('"device_type":"AMD GPU"', self.expect(0, "tool", "overview_page", called).stdout)
+
+    def test_calls_of_python_tell_their_caller(self):
+        calls = [("main", 0, 100), ("f", 10, 20), ("g", 12, 5), ("h", 30, 10), ("end", 100, 5)]
+        events = [{"ph": "X", "cat": "python_function", "name": n, "pid": 1, "tid": 1, "ts": ts, "dur": dur, "args": {}}
+                  for n, ts, dur in calls]
+        found = {e["name"]: e["args"] for e in self.chrome(self.written(events)) if e["ph"] == "X"}
+        names = {a["Python id"]: n for n, a in found.items()}
+        self.assertEqual({n: names.get(a["Python parent id"]) for n, a in found.items()},
+                         {"main": None, "f": "main", "g": "f", "h": "main", "end": None})
+
+    def test_calls_without_a_work_stay_calls(self):
+        """What one name is called with and without a number is one row, in both files."""
+        calls = [{"ph": "X", "cat": "mtia_runtime", "name": "run", "pid": 1, "tid": 1, "ts": 10 * i, "dur": 5, "args": args}
+                 for i, args in enumerate(({"correlation": 4}, {}))]
+        mark = {"ph": "X", "cat": "user_annotation", "name": "mark", "pid": 1, "tid": 1, "ts": 30, "dur": 5, "args": {}}
+        path = self.written([*calls, mark])
+        trace, back = self.again(path)
+        self.assertEqual([e["cat"] for e in trace["traceEvents"] if e.get("name") == "run"], ["cuda_runtime"] * 2)
+        self.assertEqual([r["count"] for r in self.table(path) if r["name"] == "run"], [2])
+        self.assertEqual(self.table(back), self.table(path))
+
     def test_chrome_of_several_hosts(self):
         trace = json.loads(self.expect(0, "export", TWO_HOSTS, "--chrome").stdout)
         hosts = [e["pid"] for e in trace["traceEvents"]
