@@ -6,6 +6,7 @@
 #include "cli/rank_folders.h"
 
 #include "base/sort.h"
+#include "cli/told_rank.h"
 #include "cli/worker_files.h"
 
 #include <ctype.h>
@@ -20,7 +21,7 @@ struct member {
     struct tbp_str key;  /* what all of a group have */
     struct tbp_str host; /* name of the rank */
     size_t n_above;      /* bytes of the folder that holds the ranks */
-    int64_t rank;        /* or, of a worker: */
+    int64_t rank;        /* as the path tells, later as the file does; -1: not told */
     int64_t begin_s;     /* in seconds that are right within a day; -1: not told */
     bool is_worker;
 };
@@ -88,6 +89,7 @@ static bool is_ascend(struct member *m, const struct tbp_run *run, struct tbp_ar
         return false;
     }
     m->is_worker = true;
+    m->rank = -1;
     m->host = tbp_arena_str(arena, s);
     m->n_above = (size_t)(name - run->folder);
     m->key = tbp_str_c(tbp_arena_printf(arena, "in %.*s", (int)m->n_above, run->folder));
@@ -127,6 +129,31 @@ static size_t length_of(const struct member *m, const struct member *end) {
     return n;
 }
 
+static int by_rank(const void *a, const void *b, void *ctx) {
+    const struct member *x = a, *y = b;
+    (void)ctx;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* What files tell wins over paths, which may number something else (lora_rank8). Where the path of
+ * one is wrong, those of its neighbours whose files are silent are not believed either. */
+static bool has_each_rank_once(const struct tbp_runs *runs, struct member *m, size_t n) {
+    bool is_silent = false, is_other = false;
+    for (size_t i = 0; i < n; i++) {
+        int64_t told, named = m[i].rank;
+        bool is_told = tbp_told_rank(runs->list.at[m[i].run].hosts[0].path, &told);
+        m[i].rank = is_told ? told : named;
+        is_silent |= !is_told;
+        is_other |= is_told && named >= 0 && told != named;
+    }
+    tbp_sort(m, n, sizeof *m, by_rank, NULL);
+    for (size_t i = 1; i < n; i++) {
+        if (m[i].rank >= 0 && m[i].rank == m[i - 1].rank)
+            return false;
+    }
+    return !(is_silent && is_other);
+}
+
 /* One host of each rank, and each rank once. */
 static bool is_one_job(const struct tbp_runs *runs, struct member *m, size_t n) {
     if (m->is_worker)
@@ -137,7 +164,7 @@ static bool is_one_job(const struct tbp_runs *runs, struct member *m, size_t n) 
         if (is_again || runs->list.at[m[i].run].n_hosts != 1)
             return false;
     }
-    return n > 1;
+    return n > 1 && has_each_rank_once(runs, m, n);
 }
 
 static const char *name_of_folder(const char *path, size_t n, struct tbp_arena *arena) {

@@ -6,8 +6,9 @@
  *   DIR/<worker>_<time>_ascend_pt, …                workers that began within one minute
  *   DIR/0_ascend_pt, DIR/1_ascend_pt
  *
- * They are one run with one host per rank. Whatever else lies side by side stays as it is: runs,
- * epochs and jobs are numbered, too.
+ * They are one run with one host per rank, unless their files say that two are of one rank: what
+ * they tell (told_rank.h) counts more than names. Whatever else lies side by side stays as it is:
+ * runs, epochs and jobs are numbered, too.
  */
 #ifndef TBP_CLI_RANK_FOLDERS_H
 #define TBP_CLI_RANK_FOLDERS_H

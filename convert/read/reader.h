@@ -52,6 +52,9 @@ const struct tbp_reader *tbp_reader_of(const struct tbp_input *in);
 /* False if the file is certainly none that can be read: gone, no regular file, not permitted, or
  * begins like no known format. Looks at its first bytes only, and never waits. */
 bool tbp_file_may_be_profile(const char *path);
+/* The first n bytes of a regular file, in the arena; of gzip what they hold, up to as much. Empty
+ * where nothing can be read. Never waits. */
+struct tbp_str tbp_file_head(const char *path, size_t n, struct tbp_arena *arena);
 /* Finds the parts of a file, if it is an xplane, that are read for these events; NULL: all are. */
 tbp_choose_fn *tbp_file_parts(enum tbp_wanted wanted);
 struct tbp_read_how {

@@ -75,6 +75,17 @@ static ssize_t read_head(const char *path, uint8_t *to, size_t n) {
     return got;
 }
 
+struct tbp_str tbp_file_head(const char *path, size_t n, struct tbp_arena *arena) {
+    uint8_t *packed = TBP_NEW_N(arena, uint8_t, 2 * n), *head = packed;
+    ssize_t size = read_head(path, packed, n);
+    struct tbp_input in = {.data = packed, .size = size < 0 ? 0 : (size_t)size};
+    if (tbp_is_gzip(&in)) {
+        head = packed + n;
+        size = tbp_unpack_head(packed, in.size, head, n);
+    }
+    return (struct tbp_str){(const char *)head, size < 0 ? 0 : (size_t)size};
+}
+
 /* head has room for n bytes more, for what is packed in it. */
 static bool is_known(uint8_t *head, size_t n) {
     struct tbp_input in = {.data = head, .size = n};

@@ -95,9 +95,30 @@ class Workers(Case):
             self.write(f"{name}.pt.trace.json", trace(1))
         self.assertEqual(sorted(self.hosts(self.path("traces"))), ["rank_0", "rank_1"])
 
-    def ascend(self, *names):
-        for name in names:
-            for file, text in import_fixtures.ascend().items():
+    def test_what_files_tell_of_ranks_wins_over_folders(self):
+        """Two runs of one process each; ranks that the folders count from 1; one of three that is told otherwise."""
+        for names, runs in (({"lora_rank8": 0, "lora_rank16": 0}, ["lora_rank16", "lora_rank8"]),
+                            ({"rank_1": 0, "rank_2": 1}, ["traces"]),
+                            ({"rank_0": 0, "rank_1": None}, ["traces"]),
+                            ({"rank_8": 0, "rank_16": None}, ["rank_16", "rank_8"])):
+            for ending in ("", ".gz"):
+                for name, rank in names.items():
+                    self.write(f"{name}/w.pt.trace.json{ending}", trace(1, rank=rank))
+                self.assertEqual(sorted(self.hosts(self.path("traces"))), runs)
+                shutil.rmtree(self.path("traces"))
+
+    def test_a_rank_behind_a_long_head_is_found(self):
+        head = {"padding": [[1, {"rank": 9}], 9000 * "x"], **json.loads(trace(1, rank=0))}
+        events = head.pop("traceEvents")
+        for name in ("a_rank8", "a_rank16"):
+            self.write(f"{name}/w.pt.trace.json", json.dumps({**head, "traceEvents": events}))
+        self.assertEqual(sorted(self.hosts(self.path("traces"))), ["a_rank16", "a_rank8"])
+
+    def ascend(self, *names, ranks=None):
+        for i, name in enumerate(names):
+            files = import_fixtures.ascend()
+            files["profiler_info.json"] = json.dumps({"rank_id": ranks[i] if ranks else i})
+            for file, text in files.items():
                 path = self.path("npu", name, file)
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 with open(path, "w") as f:
@@ -115,6 +136,7 @@ class Workers(Case):
         for late in ("host_2_20260725180204147_ascend_pt", "host_2_20260726180104147_ascend_pt",
                      "host_1_20260725180104148_ascend_pt"):  # a minute, a day later; the same worker
             self.assertEqual(self.ascend(a, late), {a: [a], late: [late]})
+        self.assertEqual(self.ascend(a, b, ranks=[3, 3]), {a: [a], b: [b]})  # of one rank: two jobs
 
     def test_traces_beside_xplanes_are_told(self):
         self.write("a.100.pt.trace.json", trace(1))
