@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MINUTE_S = 60 };
+enum { MINUTE_MS = 60000 };
 
 struct member {
     size_t run;          /* index in the list */
@@ -22,7 +22,7 @@ struct member {
     struct tbp_str host; /* name of the rank */
     size_t n_above;      /* bytes of the folder that holds the ranks */
     int64_t rank;        /* as the path tells, later as the file does; -1: not told */
-    int64_t begin_s;     /* in seconds that are right within a day; -1: not told */
+    int64_t begin_ms;    /* of a worker, by its name; -1: not told */
     bool is_worker;
 };
 struct members {
@@ -59,15 +59,27 @@ static bool is_rank(struct member *m, const struct tbp_run *run, struct tbp_aren
     return true;
 }
 
-/* YYYYMMDDhhmmss, maybe with milliseconds. Two days are more than a day apart. */
-static int64_t seconds_of(const char *digits) {
-    enum { DAY = 8 };
-    int64_t day = 0, part[3];
-    for (size_t i = 0; i < DAY; i++)
-        day = day * 10 + (digits[i] - '0');
-    for (size_t i = 0; i < 3; i++)
-        part[i] = (digits[DAY + 2 * i] - '0') * 10 + (digits[DAY + 2 * i + 1] - '0');
-    return day * 2 * 86400 + part[0] * 3600 + part[1] * 60 + part[2];
+static int64_t number_of(const char *digits, size_t n) {
+    int64_t v = 0;
+    for (size_t i = 0; i < n; i++)
+        v = v * 10 + (digits[i] - '0');
+    return v;
+}
+
+/* YYYYMMDDhhmmss, maybe with milliseconds, in milliseconds of the calendar. A year is counted from
+ * March on, so that the day which some years lack is its last. */
+static int64_t milliseconds_of(const char *digits, size_t n) {
+    enum { SECONDS = 14, MARCH = 3 };
+    int64_t year = number_of(digits, 4), month = number_of(digits + 4, 2);
+    if (month < MARCH) {
+        year--;
+        month += 12;
+    }
+    int64_t days = 365 * year + year / 4 - year / 100 + year / 400 +
+                   (153 * (month - MARCH) + 2) / 5 + number_of(digits + 6, 2);
+    int64_t s = ((days * 24 + number_of(digits + 8, 2)) * 60 + number_of(digits + 10, 2)) * 60 +
+                number_of(digits + 12, 2);
+    return s * 1000 + number_of(digits + SECONDS, n - SECONDS);
 }
 
 /* "<worker>_<time>_ascend_pt"; without a time a worker is a number. */
@@ -80,10 +92,10 @@ static bool is_ascend(struct member *m, const struct tbp_run *run, struct tbp_ar
     s.n -= ENDING;
     size_t line = tbp_str_rfind(s, '_'), n_time = line < s.n ? s.n - line - 1 : 0;
     const char *time = s.p + line + 1;
-    m->begin_s = -1;
+    m->begin_ms = -1;
     if ((n_time == SECONDS || n_time == MILLISECONDS) && line &&
         count_digits(time, s.p + s.n) == n_time) {
-        m->begin_s = seconds_of(time);
+        m->begin_ms = milliseconds_of(time, n_time);
         s.n = line;
     } else if (count_digits(s.p, s.p + s.n) < s.n) {
         return false;
@@ -103,7 +115,7 @@ static int by_key(const void *a, const void *b, void *ctx) {
     (void)ctx;
     int order = tbp_str_cmp(x->key, y->key);
     if (!order)
-        order = (x->begin_s > y->begin_s) - (x->begin_s < y->begin_s);
+        order = (x->begin_ms > y->begin_ms) - (x->begin_ms < y->begin_ms);
     if (!order)
         order = (x->rank > y->rank) - (x->rank < y->rank);
     return order ? order : (x->run > y->run) - (x->run < y->run);
@@ -124,7 +136,7 @@ static int by_worker(const void *a, const void *b, void *ctx) {
 static size_t length_of(const struct member *m, const struct member *end) {
     size_t n = 1;
     while (m + n < end && tbp_str_eq(m[n].key, m->key) && m[n].is_worker == m->is_worker &&
-           m[n].begin_s - m->begin_s < MINUTE_S)
+           m[n].begin_ms - m->begin_ms < MINUTE_MS)
         n++;
     return n;
 }

@@ -138,6 +138,18 @@ class Workers(Case):
             self.assertEqual(self.ascend(a, late), {a: [a], late: [late]})
         self.assertEqual(self.ascend(a, b, ranks=[3, 3]), {a: [a], b: [b]})  # of one rank: two jobs
 
+    def test_workers_of_ascend_begin_together_in_any_calendar(self):
+        def pair(begin, later):
+            return f"a_1_{begin}_ascend_pt", f"b_2_{later}_ascend_pt"
+        for begin, later in (("20260725235959900", "20260726000000100"), ("20260731235930", "20260801000029"),
+                             ("20261231235959", "20270101000000"), ("20240229235959", "20240301000000"),
+                             ("20260228235959", "20260301000000")):
+            self.assertEqual(self.ascend(*pair(begin, later)), {"npu": ["a_1", "b_2"]}, (begin, later))
+        for begin, later in (("20240228235959", "20240301000000"), ("20260725235900", "20260726000000"),
+                             ("20260731000000", "20260801000000")):
+            a, b = pair(begin, later)
+            self.assertEqual(self.ascend(a, b), {a: [a], b: [b]})
+
     def test_traces_beside_xplanes_are_told(self):
         self.write("a.100.pt.trace.json", trace(1))
         shutil.copy(SAMPLE, self.path("traces", "b.xplane.pb"))
