@@ -400,7 +400,9 @@ void tbp_gpu_trace_finish(struct tbp_gpu_trace *g) {
     for (uint32_t i = 0; i < t->planes.n; i++)
         if (tbp_is_gpu_plane(t->planes.at[i].name))
             tbp_trace_plane_text(t, i, "device_vendor", tbp_str_c(g->vendor));
+    bool is_cut = t->host->ledger.count[TBP_LEDGER_TABLE_CUT] > 0;
     if (g->n_device == 0)
-        tbp_gpu_warn(g, TBP_STR("no GPU operations were recorded in this file"));
+        tbp_gpu_warn(g, is_cut ? TBP_STR("no GPU operations are in what can be read of this file")
+                               : TBP_STR("no GPU operations were recorded in this file"));
     tbp_trace_finish(t);
 }

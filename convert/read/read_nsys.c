@@ -543,6 +543,8 @@ static int read_nsys(struct tbp_host *host, struct tbp_pool *pool, struct tbp_er
         return status;
     if (!is_export(&n.db)) {
         tbp_sqlite_close(&n.db);
+        if (n.db.is_list_cut)
+            return tbp_sqlite_list_cut(&n.db, err);
         return tbp_fail(err, TBP_E_FORMAT,
                         "'%.*s' is an SQLite database without the tables of Nsight Systems, "
                         "nvprof, RPD or rocpd",

@@ -13,6 +13,11 @@ int tbp_sqlite_open(struct tbp_sqlite *s, struct tbp_host *host, struct tbp_erro
                     (int)host->path.n, host->path.p);
 }
 
+int tbp_sqlite_list_cut(const struct tbp_sqlite *s, struct tbp_error *err) {
+    (void)s;
+    return tbp_fail(err, TBP_E_UNSUPPORTED, "built without SQLite");
+}
+
 void tbp_sqlite_close(struct tbp_sqlite *s) {
     (void)s;
 }

@@ -15,10 +15,11 @@ enum {
     PAGE_SIZE = 16,
     WRITE_VERSION = 18, /* of the header: 1 rollback journal, 2 write-ahead log */
     READ_VERSION = 19,
+    CHANGES = 24,
     PAGES = 28,
+    PAGES_AS_OF = 92, /* changes when PAGES was written */
     HEADER_BYTES = 100,
-    MOST_LOST = 8, /* the file may have been this many times as long */
-    LEAST_LOST = 1 << 20,
+    LEAST_PAGE = 512,
     STEPS_PER_CALL = 100000,
     MAX_VALUE_BYTES = 1 << 26,
 };
@@ -55,7 +56,7 @@ static void restrain(struct tbp_sqlite *s) {
         {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
         {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
         {SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0},
-        {SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0},
+        {SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1}, /* goes on where the list of tables is damaged */
         {SQLITE_DBCONFIG_DQS_DML, 0},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
@@ -80,31 +81,75 @@ static uint64_t big_endian(const uint8_t *at, unsigned n) {
     return v;
 }
 
-/* What the header says of the size of the file. */
-static uint64_t declared_bytes(const struct tbp_input *in) {
+/* Every page that is read passes here. */
+struct watched {
+    sqlite3_io_methods methods; /* first: SQLite hands a pointer to it back */
+    const sqlite3_io_methods *original;
+    struct tbp_sqlite *s;
+};
+
+static int note_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at) {
+    const struct watched *w = (const struct watched *)file->pMethods;
+    if (n >= LEAST_PAGE) /* not the header alone */
+        w->s->page_at = (uint64_t)at;
+    return w->original->xRead(file, to, n, at);
+}
+
+static void watch_reads(struct tbp_sqlite *s) {
+    sqlite3_file *file = NULL;
+    sqlite3_file_control(s->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (!file || !file->pMethods)
+        return;
+    struct watched *w = TBP_NEW(&s->host->arena, struct watched);
+    *w = (struct watched){*file->pMethods, file->pMethods, s};
+    w->methods.xRead = note_read;
+    file->pMethods = &w->methods;
+}
+
+static uint64_t page_bytes(const struct tbp_input *in) {
     uint64_t page = big_endian(in->data + PAGE_SIZE, 2);
-    return (page == 1 ? 65536 : page) * big_endian(in->data + PAGES, 4);
+    return page == 1 ? 65536 : page;
+}
+
+/* Size by the header; where that was not kept up to date, whole pages. */
+static uint64_t declared_bytes(const struct tbp_input *in, uint64_t page) {
+    bool is_kept = memcmp(in->data + CHANGES, in->data + PAGES_AS_OF, 4) == 0;
+    return page * (is_kept ? big_endian(in->data + PAGES, 4) : (in->size + page - 1) / page);
 }
 
 /* The bytes as they are, or a copy: of a database that keeps a log beside it one which says that it
- * does not, since a log can only be opened beside a file; of one that was cut off one with empty
- * pages in place of those lost, so that what is there can be read. */
+ * does not, since a log can only be opened beside a file; of one that was cut off one that ends
+ * with its last whole page and says so, so that what is there can be read. */
 static int give_bytes(struct tbp_sqlite *s) {
     const struct tbp_input *in = &s->host->input;
     unsigned flags = SQLITE_DESERIALIZE_READONLY;
     unsigned char *bytes = (unsigned char *)(uintptr_t)in->data;
-    uint64_t size = declared_bytes(in), most = in->size * MOST_LOST + LEAST_LOST;
-    size = size < in->size ? in->size : size > most ? most : size;
-    if (in->data[READ_VERSION] == 2 || size > in->size) {
+    uint64_t page = page_bytes(in), size = in->size;
+    if (page >= LEAST_PAGE && (s->declared_bytes = declared_bytes(in, page)) > size) {
+        size -= size % page;
+        s->cut_at = size;
+    }
+    if (size == 0)
+        return SQLITE_CORRUPT;
+    if (in->data[READ_VERSION] == 2 || size < s->declared_bytes) {
         if (!(bytes = sqlite3_malloc64(size)))
             return SQLITE_NOMEM;
-        memcpy(bytes, in->data, in->size);
-        memset(bytes + in->size, 0, size - in->size);
+        memcpy(bytes, in->data, size);
         bytes[WRITE_VERSION] = bytes[READ_VERSION] = 1;
+        for (unsigned i = 0; i < 4 && s->cut_at != TBP_NO_OFFSET; i++)
+            bytes[PAGES + i] = (unsigned char)(size / page >> 8 * (3 - i));
         flags |= SQLITE_DESERIALIZE_FREEONCLOSE;
     }
     return sqlite3_deserialize(s->db, "main", bytes, (sqlite3_int64)size, (sqlite3_int64)size,
                                flags);
+}
+
+/* The rest of a table cannot be read. Damage has a place, a bound that is reached has none. */
+static void count_broken(struct tbp_sqlite *s, int rc) {
+    uint64_t at = (rc & 0xff) != SQLITE_CORRUPT ? TBP_NO_OFFSET
+                  : s->cut_at != TBP_NO_OFFSET  ? s->cut_at
+                                                : s->page_at;
+    tbp_ledger_count(&s->host->ledger, TBP_LEDGER_TABLE_CUT, 1, at);
 }
 
 static int by_name(const void *a, const void *b, void *ctx) {
@@ -132,9 +177,25 @@ static int list_tables(struct tbp_sqlite *s) {
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+int tbp_sqlite_list_cut(const struct tbp_sqlite *s, struct tbp_error *err) {
+    struct tbp_str path = s->host->path;
+    if (s->cut_at != TBP_NO_OFFSET)
+        return tbp_fail(err, TBP_E_FORMAT,
+                        "reading the list of tables of '%.*s' failed: the database is cut off, it "
+                        "has %llu of %llu bytes, and the list goes on behind them; copy or export "
+                        "it again",
+                        (int)path.n, path.p, (unsigned long long)s->host->input.size,
+                        (unsigned long long)s->declared_bytes);
+    return tbp_fail(
+        err, TBP_E_FORMAT,
+        "reading the list of tables of '%.*s' failed: the page at byte %llu is damaged; "
+        "copy or export it again",
+        (int)path.n, path.p, (unsigned long long)s->page_at);
+}
+
 int tbp_sqlite_open(struct tbp_sqlite *s, struct tbp_host *host, struct tbp_error *err) {
     enum { STEPS_PER_BYTE = 8, BYTES_PER_BYTE = 4, LEAST = 100000000 };
-    *s = (struct tbp_sqlite){.host = host};
+    *s = (struct tbp_sqlite){.host = host, .cut_at = TBP_NO_OFFSET};
     s->steps_left = host->input.size * STEPS_PER_BYTE + LEAST;
     s->bytes_left = host->input.size * BYTES_PER_BYTE + LEAST;
     int rc = host->input.size < HEADER_BYTES ? SQLITE_NOTADB : SQLITE_OK;
@@ -144,11 +205,19 @@ int tbp_sqlite_open(struct tbp_sqlite *s, struct tbp_host *host, struct tbp_erro
         rc = give_bytes(s);
     if (rc == SQLITE_OK) {
         restrain(s);
+        watch_reads(s);
         rc = list_tables(s);
     }
-    if (rc == SQLITE_OK || (s->tables.n && rc != SQLITE_NOMEM))
+    if (rc == SQLITE_OK)
         return TBP_OK;
+    if (s->tables.n && rc != SQLITE_NOMEM) {
+        s->is_list_cut = true;
+        count_broken(s, rc);
+        return TBP_OK;
+    }
     tbp_sqlite_close(s);
+    if ((rc & 0xff) == SQLITE_CORRUPT)
+        return tbp_sqlite_list_cut(s, err);
     return tbp_fail(err, TBP_E_FORMAT, "reading the tables of '%.*s' failed: %s", (int)host->path.n,
                     host->path.p, sqlite3_errstr(rc));
 }
@@ -262,20 +331,16 @@ bool tbp_sqlite_has_column(struct tbp_sqlite *s, struct tbp_str table, const cha
 
 /* ---- rows ---- */
 
-/* The rest of the table cannot be read. */
-static void count_broken(struct tbp_sqlite *s) {
-    tbp_ledger_count(&s->host->ledger, TBP_LEDGER_TABLE_CUT, 1, TBP_NO_OFFSET);
-}
-
 bool tbp_sqlite_select_table(struct tbp_sqlite *s, struct tbp_sqlite_rows *rows,
                              struct tbp_sqlite_table *table, const char *const *columns, size_t n) {
     struct tbp_wire_out sql = {0};
     bool is_computed;
+    sqlite3_db_release_memory(s->db); /* a damaged page is read again, so that its place is known */
     *rows = (struct tbp_sqlite_rows){.of = s};
     rows->present = present_columns(s, table->name, columns, n, &is_computed);
     table->is_used = true;
     if (is_computed) {
-        count_broken(s);
+        count_broken(s, SQLITE_AUTH);
         return false;
     }
     put(&sql, "SELECT ");
@@ -291,7 +356,7 @@ bool tbp_sqlite_select_table(struct tbp_sqlite *s, struct tbp_sqlite_rows *rows,
     put(&sql, " NOT INDEXED"); /* the rows themselves */
     rows->stmt = prepare(s, &sql);
     if (!rows->stmt)
-        count_broken(s);
+        count_broken(s, sqlite3_errcode(s->db));
     return rows->stmt != NULL;
 }
 
@@ -311,7 +376,7 @@ bool tbp_sqlite_next(struct tbp_sqlite_rows *rows) {
     if (rc == SQLITE_ROW)
         return true;
     if (rc != SQLITE_DONE)
-        count_broken(rows->of);
+        count_broken(rows->of, rc);
     tbp_sqlite_stop(rows);
     return false;
 }

@@ -15,7 +15,9 @@
  *
  * Tables and columns may be absent: no table has no rows, an absent column is NULL. Where a table
  * breaks off, because the file is damaged or a bound is reached, its rows end and the ledger says
- * so. Texts are views until the next row. One thread; one selection at a time per `rows`.
+ * so, with the byte at which the file ends or the damaged page begins. No row is made up: of a page
+ * that is there in part nothing is read. Texts are views until the next row. One thread; one
+ * selection at a time per `rows`.
  */
 #ifndef TBP_CONVERT_READ_SQLITE_SOURCE_H
 #define TBP_CONVERT_READ_SQLITE_SOURCE_H
@@ -37,6 +39,9 @@ struct tbp_sqlite {
     struct sqlite3 *db;
     TBP_VEC(struct tbp_sqlite_table) tables; /* in order of names */
     uint64_t steps_left, bytes_left;         /* of the bounds */
+    uint64_t cut_at, declared_bytes; /* where a file ends that should be longer, or TBP_NO_OFFSET */
+    uint64_t page_at;                /* of the page read last */
+    bool is_list_cut;                /* there may be more tables */
 };
 
 enum { TBP_SQLITE_COLUMNS = 32, TBP_SQLITE_TEXT_BYTES = 1 << 16 };
@@ -54,8 +59,11 @@ bool tbp_sqlite_mentions(const uint8_t *data, size_t size, const char *text);
 /* Whether the database has one of the tables (NULL-terminated; names may go on behind these). */
 bool tbp_sqlite_has_any(const struct tbp_input *in, const char *const *tables);
 
-/* Fails if the file is no database, or if this program was built without SQLite. */
+/* Fails if the file is no database, if nothing is left of the list of its tables, or if this
+ * program was built without SQLite. */
 int tbp_sqlite_open(struct tbp_sqlite *s, struct tbp_host *host, struct tbp_error *err);
+/* Fails, saying where the list of tables breaks off. */
+int tbp_sqlite_list_cut(const struct tbp_sqlite *s, struct tbp_error *err);
 void tbp_sqlite_close(struct tbp_sqlite *s);
 
 /* The table called so, or so with a suffix _V2, _V3 …, the highest of them; NULL if there is none.

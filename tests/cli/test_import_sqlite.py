@@ -234,18 +234,103 @@ class Hostile(Sqlite):
         self.counters(path, unfinished=1, not_shown=3, invalid_utf8=1)
         self.assertIn("g\ufffdemm", sums(of_kind(events(path), "kernel")))
 
-    def test_cut_files_give_what_is_left(self):
-        path = self.make("a.sqlite", fixtures.nsys)
-        size = os.path.getsize(path)
+    def bytes_of(self, path):
         with open(path, "rb") as f:
-            data = f.read()
-        for part in (20, 99, 100, 512, 4095, 4096, size // 2, size - 4096, size - 1):
-            with open(self.path("cut.sqlite"), "wb") as f:
-                f.write(data[:part])
-            r = run("info", self.path("cut.sqlite"))
-            self.assertEqual(r.returncode, 0 if part >= size // 2 else r.returncode & 1, (part, r.stderr))
-            if size // 2 <= part < size - 1:
-                self.assertIn("table_cut", r.stdout)
+            return f.read()
+
+    def put(self, data, name="cut.sqlite"):
+        with open(self.path(name), "wb") as f:
+            f.write(data)
+        return self.path(name)
+
+    def cut_table(self, path):
+        """(times that a table broke off, the byte of the first)"""
+        found = ledger(path)["ledger"]["counters"]["table_cut"]
+        return found["count"], found["first_offset"]
+
+    def many(self, n=3000):
+        """n kernels of 500 ns, one a microsecond, with their launches; tables grow side by side, as they do on disk."""
+        path = self.make("many.sqlite", fixtures.nsys)
+        db = sqlite3.connect(path)
+        for i in range(n):
+            ns = 20000 + 1000 * i
+            db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, 1)", (ns, ns + 100, fixtures.THREAD, 100 + i))
+            db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 7, ?, ?, 2, 2, 32, 1, 1, 1, 32, 1, 1, 0, 0)",
+                       (ns + 200, ns + 700, 100 + i, fixtures.PROCESS))
+        db.commit()
+        db.close()
+        return path
+
+    def test_cut_files_give_what_is_left(self):
+        for name, make in (("a.sqlite", fixtures.nsys), ("a.nvvp", fixtures.nvprof), ("a.rpd", fixtures.rpd), ("a.db", fixtures.rocpd)):
+            data = self.bytes_of(self.make(name, make))
+            for page in range(1, len(data) // 4096):
+                for more in (0, 1, 4095):
+                    with self.subTest(name, page=page, more=more):
+                        self.assertEqual(self.cut_table(self.put(data[:4096 * page + more]))[1], 4096 * page)
+            for part in (0, 20, 99):
+                self.expect(1, "info", self.put(data[:part]))
+
+    def test_rows_before_a_cut_are_those_of_the_file(self):
+        data = self.bytes_of(self.many())
+        for part in (len(data) // 2, len(data) // 2 + 1000, len(data) // 2 + 4000):  # also within a page
+            path = self.put(data[:part])
+            self.assertEqual(self.cut_table(path)[1], part // 4096 * 4096)
+            self.assertNotIn("no_time", ledger(path)["ledger"]["counters"])
+            found = sorted((e[3], e[4], e[5]["correlation_id"]) for e in of_kind(events(path), "kernel") if e[3] > 18000)
+            self.assertGreater(len(found), 1000)
+            first = found[0][0]
+            self.assertEqual(found, [(first + 1000 * i, 500, str(100 + i)) for i in range(len(found))])
+
+    def test_a_damaged_page_is_named_and_ends_its_table(self):
+        data = self.bytes_of(self.many())
+        whole = len(of_kind(events(self.path("many.sqlite")), "kernel"))
+        for page in range(1, len(data) // 4096, 7):
+            path = self.put(data[:4096 * page] + b"\xa5" * 4096 + data[4096 * page + 4096:])
+            self.assertEqual(self.cut_table(path)[1], 4096 * page)
+            self.assertLessEqual(len(of_kind(events(path), "kernel")), whole)
+
+    def test_a_text_that_goes_on_behind_the_cut_is_not_made_up(self):
+        path = self.make("a.sqlite", fixtures.nsys)
+        self.sql(path, f"UPDATE StringIds SET value = 'gemm{'x' * 9000}' WHERE value = 'gemm'")
+        data = self.bytes_of(path)
+        for pages in (1, 2):
+            path = self.put(data[:-4096 * pages])
+            self.assertEqual(self.cut_table(path), (1, len(data) - 4096 * pages))
+            self.assertFalse([e[2] for e in events(path) if "gemm" in e[2]])
+
+    def test_tables_of_which_the_list_is_left_are_read(self):
+        # The list has more than a page: half of it near the begin of the file, half at its end.
+        path = self.make("a.sqlite", fixtures.nsys)
+        columns = ",".join(f"column{i}" for i in range(60))
+        tables = [f"CREATE TABLE EXTRA_{i} ({columns})" for i in range(60)]
+        self.sql(path, *tables[:30], *[f"INSERT INTO EXTRA_0 (column0) VALUES (zeroblob(4000)) -- {i}" for i in range(50)],
+                 *tables[30:], "CREATE TABLE CUDNN_EVENTS (start, end, globalTid, nameId)")
+        wanted = of_kind(events(path), "kernel")
+        self.assertEqual(len(wanted), 2)
+        data = self.bytes_of(path)
+        path = self.put(data[:len(data) - 8 * 4096])
+        self.assertEqual(self.cut_table(path), (1, len(data) - 8 * 4096))
+        self.assertEqual(of_kind(events(path), "kernel"), wanted)
+
+    def test_a_cut_off_list_of_tables_is_refused_with_what_to_do(self):
+        # The list moves to new pages when it outgrows its first, here behind 50 pages of rows.
+        path = self.make("a.sqlite", fixtures.nsys)
+        self.sql(path, *["INSERT INTO OSRT_API (start) VALUES (zeroblob(4000))"] * 50,
+                 *[f"CREATE TABLE EXTRA_{i} (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)" for i in range(60)])
+        data = self.bytes_of(path)
+        size = 50 * 4096
+        for command in (("info",), ("stats",), ("info", "--from", "nsys")):
+            r = self.expect(1, *command, self.put(data[:size]))
+            self.assertIn(f"reading the list of tables of '{self.path('cut.sqlite')}' failed: the database is cut off, it has {size} "
+                          f"of {len(data)} bytes, and the list goes on behind them; copy or export it again", r.stderr)
+        at = data.rindex(b"CREATE TABLE EXTRA_0") // 4096 * 4096
+        r = self.expect(1, "info", self.put(data[:at] + b"\xa5" * 4096 + data[at + 4096:]))
+        self.assertIn(f"failed: the page at byte {at} is damaged; copy or export it again", r.stderr)
+
+    def test_missing_work_of_a_cut_file_is_not_said_to_be_unrecorded(self):
+        data = self.bytes_of(self.make("a.sqlite", fixtures.nsys))
+        self.assertIn("no GPU operations are in what can be read of this file", run("info", self.put(data[:4096])).stdout)
 
     def test_a_database_of_something_else_is_refused_with_a_reason(self):
         path = fixtures.database(self.path("x.sqlite"), "people: name", {"people": [("me",)]})
