@@ -49,8 +49,7 @@ void tbp_event_texts_get(struct tbp_event_texts *t, size_t event, struct tbp_str
     const struct tbp_line *l = t->line;
     uint64_t body = tbp_event_body(&l->ev, event);
     *category = *detail = TBP_STR_NONE;
-    if ((!t->category && !t->detail && !t->spare) ||
-        !(l->ev.has[event] & TBP_HAS_STATS))
+    if ((!t->category && !t->detail && !t->spare) || !(l->ev.has[event] & TBP_HAS_STATS))
         return;
     size_t slot = (body ^ body >> 8) % TBP_TEXTS_CACHE;
     if (t->cache[slot].body_1 != body + 1) {
