@@ -10,6 +10,7 @@
 #include "convert/model/builder.h"
 #include "convert/read/reader.h"
 #include "convert/read/salvage.h"
+#include "convert/read/strangers.h"
 #include "convert/read/wanted.h"
 #include "convert/read/xplane_lines.h"
 #include "schemas/xplane_fields.h"
@@ -228,8 +229,10 @@ static void index_space(struct reading *r) {
         if (f.number == TBP_XSPACE_PLANES) {
             struct plane_span *span = tbp_vec_push(&r->planes);
             *span = (struct plane_span){f.bytes, is_cut};
-            walk.w.at = span->w.end = is_cut ? count_plane(r, span, &(struct counts){0})
-                                             : tbp_walk_child_end(&walk, f.bytes);
+            span->w.end = tbp_walk_child_end(&walk, f.bytes);
+            if (is_cut)
+                span->w.end = count_plane(r, span, &(struct counts){0});
+            walk.w.at = span->w.end;
         } else if (f.number == TBP_XSPACE_ERRORS) {
             tbp_host_add_text(h, &h->errors, &h->n_errors, checked_text(r, f.bytes));
         } else if (f.number == TBP_XSPACE_WARNINGS) {
@@ -350,16 +353,16 @@ static int probe(const uint8_t *data, size_t size) {
     return score && tbp_looks_like_text(data, size) ? 0 : score;
 }
 
-/* The first bytes are damaged, but a plane stands behind them, and nothing strange behind that. No
- * message is longer than 2 GiB, and JSON without a blank, which may be large, is not looked
- * through.
- */
+/* The first bytes are damaged, but a plane stands behind them, with metadata or events, or with
+ * nothing strange behind it. No message is longer than 2 GiB, and JSON without a blank, which may
+ * be large, is not looked through, nor is an archive, which may hold a profile that is whole. */
 static int probe_input(const struct tbp_input *in) {
     enum { LIKELY = 60 };
     uint64_t budget = budget_of(in);
     const struct tbp_walk walk = {
         .w = tbp_wire_of(in->data, in->size), .shape = &tbp_shape_xspace, .budget = &budget};
-    if (in->size > INT32_MAX || tbp_is_of_characters(in->data, in->size))
+    if (in->size > INT32_MAX || tbp_is_of_characters(in->data, in->size) ||
+        tbp_stranger_of(in->data, in->size) != TBP_STRANGER_NONE)
         return 0;
     return tbp_walk_has_child(&walk) ? LIKELY : 0;
 }

@@ -76,36 +76,87 @@ static const uint8_t *child_at(const struct tbp_walk *walk, const uint8_t *p) {
     return looks_like(walk->shape->child, tbp_wire_of(w.at, n), walk->budget) ? w.at + n : NULL;
 }
 
-/* Behind the next child, or the end if there is none; NULL: neither is there, but bytes of
- * something else. */
-static const uint8_t *pass_child(const struct tbp_walk *walk, const uint8_t *p) {
-    struct tbp_wire w = {p, walk->w.end};
-    struct tbp_wire_field f;
-    while (w.at < w.end && *w.at != walk->shape->child_key) {
-        if (!pay(walk->budget) || tbp_wire_next(&w, &f) <= 0 || !fits(walk->shape, &f))
-            return NULL;
-    }
-    return w.at == w.end ? w.end : child_at(walk, w.at);
+static bool next_is(struct tbp_wire *w, uint32_t number, enum tbp_wire_type type,
+                    struct tbp_wire_field *f) {
+    return tbp_wire_next(w, f) > 0 && f->number == number && f->type == type;
 }
 
-static bool goes_on_to_end(const struct tbp_walk *walk, const uint8_t *p) {
-    while (p && p < walk->w.end)
-        p = pass_child(walk, p);
+/* An entry of metadata: the id is the key and stands once more in the value, before a name. */
+static bool is_metadata(struct tbp_wire entry) {
+    struct tbp_wire_field key, value, id, name;
+    return next_is(&entry, TBP_MAP_KEY, TBP_WIRE_VARINT, &key) &&
+           next_is(&entry, TBP_MAP_VALUE, TBP_WIRE_BYTES, &value) &&
+           next_is(&value.bytes, TBP_XSTATMETA_ID, TBP_WIRE_VARINT, &id) && id.value == key.value &&
+           next_is(&value.bytes, TBP_XSTATMETA_NAME, TBP_WIRE_BYTES, &name);
+}
+
+/* The first event in it is one. */
+static bool is_line(struct tbp_wire line, uint64_t *budget) {
+    struct tbp_wire_field f;
+    while (pay(budget) && tbp_wire_next(&line, &f) > 0 && fits(&tbp_shape_xline, &f))
+        if (f.number == TBP_XLINE_EVENTS)
+            return looks_like(&tbp_shape_xevent, f.bytes, budget);
+    return false;
+}
+
+/* What stands there and looks like a child is one, whatever follows: a plane with metadata or
+ * events. */
+static bool is_certain(const struct tbp_walk *walk, const uint8_t *child) {
+    struct tbp_wire w = {child, walk->w.end};
+    struct tbp_wire_field plane, f;
+    if (!is_space(walk) || tbp_wire_next(&w, &plane) <= 0)
+        return false;
+    while (tbp_wire_next(&plane.bytes, &f) > 0) {
+        bool is_entry =
+            f.number == TBP_XPLANE_EVENT_METADATA || f.number == TBP_XPLANE_STAT_METADATA;
+        if ((is_entry && is_metadata(f.bytes)) ||
+            (f.number == TBP_XPLANE_LINES && is_line(f.bytes, walk->budget)))
+            return true;
+    }
+    return false;
+}
+
+/* Where fields of the message stop: at the key of a child, at bytes of something else, or at its
+ * end. */
+static const uint8_t *skip_fields(const struct tbp_walk *walk, const uint8_t *p) {
+    struct tbp_wire w = {p, walk->w.end};
+    struct tbp_wire_field f;
+    while (w.at < w.end && *w.at != walk->shape->child_key && pay(walk->budget) &&
+           tbp_wire_next(&w, &f) > 0 && fits(walk->shape, &f))
+        p = w.at;
     return p;
 }
 
-/* The first child that begins between those places; if is_sure, the first behind which nothing but
- * what the message has follows: bytes inside values may look like children, but end otherwise. What
- * stands behind a child that leads to something else does so, too, and is not followed again. */
+/* Behind the next child, or the end if there is none; NULL: neither is there, but bytes of
+ * something else. */
+static const uint8_t *pass_child(const struct tbp_walk *walk, const uint8_t *p) {
+    p = skip_fields(walk, p);
+    return p < walk->w.end ? child_at(walk, p) : p;
+}
+
+/* Nothing but what the message has stands there, up to a child that is certain or to the end. */
+static bool goes_on(const struct tbp_walk *walk, const uint8_t *p) {
+    while ((p = skip_fields(walk, p)) < walk->w.end) {
+        const uint8_t *end = child_at(walk, p);
+        if (!end || is_certain(walk, p))
+            return end;
+        p = end;
+    }
+    return true;
+}
+
+/* The first child that begins between those places. Bytes inside values may look like planes: of a
+ * space, only one counts that is certain, or behind which the space goes on. What stands behind one
+ * that leads to something else does so, too, and is not followed again. */
 static const uint8_t *find_child(const struct tbp_walk *walk, const uint8_t *from,
-                                 const uint8_t *before, bool is_sure) {
+                                 const uint8_t *before) {
     const uint8_t *in_vain = NULL;
     for (const uint8_t *p = from; p < before && pay(walk->budget); p++) {
         p = memchr(p, walk->shape->child_key, (size_t)(before - p));
         if (!p)
             break;
         const uint8_t *end = child_at(walk, p);
-        if (end && (!is_sure || (p != in_vain && goes_on_to_end(walk, end))))
+        if (end && (!is_space(walk) || is_certain(walk, p) || (p != in_vain && goes_on(walk, end))))
             return p;
         if (end && (!in_vain || p >= in_vain))
             in_vain = end;
@@ -113,16 +164,10 @@ static const uint8_t *find_child(const struct tbp_walk *walk, const uint8_t *fro
     return NULL;
 }
 
-/* Moves to the next plausible child; false (and to the end) if there is none. Only of spaces is a
- * sure one looked for first, and not again where there was none. */
+/* Moves to the next plausible child; false (and to the end) if there is none. */
 static bool resume(struct tbp_walk *walk) {
-    const uint8_t *p = walk->w.at + 1, *child = NULL;
-    if (is_space(walk) && !walk->has_no_sure_child) {
-        child = find_child(walk, p, walk->w.end, true);
-        walk->has_no_sure_child = !child;
-    }
-    if (!child && walk->shape->child)
-        child = find_child(walk, p, walk->w.end, false);
+    const uint8_t *child =
+        walk->shape->child ? find_child(walk, walk->w.at + 1, walk->w.end) : NULL;
     walk->w.at = child ? child : walk->w.end;
     return child;
 }
@@ -154,11 +199,13 @@ static void count(struct tbp_walk *walk, enum tbp_ledger_key key) {
 /* What begins at field, a field of a space up to the walk's place, reaches over a plane, and the
  * space does not go on behind it. */
 static bool swallows_child(struct tbp_walk *walk, const uint8_t *field) {
-    if (!is_space(walk) || *field == walk->shape->child_key || field < walk->is_right_to ||
-        walk->has_no_sure_child)
+    if (!is_space(walk) || *field == walk->shape->child_key)
         return false;
-    walk->is_right_to = pass_child(walk, walk->w.at);
-    return !walk->is_right_to && find_child(walk, field + 1, walk->w.at, true);
+    if (field >= walk->judged_to) {
+        walk->judged_to = skip_fields(walk, walk->w.at);
+        walk->is_right = pass_child(walk, walk->judged_to);
+    }
+    return !walk->is_right && find_child(walk, field + 1, walk->w.at);
 }
 
 int tbp_walk_next_slow(struct tbp_walk *walk, struct tbp_wire_field *f, bool *is_cut) {
@@ -211,11 +258,13 @@ static const uint8_t *own_end(const struct tbp_walk *walk, struct tbp_wire child
  */
 static const uint8_t *likely_end(const struct tbp_walk *walk, const uint8_t *at,
                                  const uint8_t *end) {
-    if (at == end || (at < end && goes_on_to_end(walk, at)))
+    if (at == end || (at < end && goes_on(walk, at)))
         return at;
     if (end != walk->w.end && pass_child(walk, end))
         return end;
-    const uint8_t *child = at < end ? find_child(walk, at, end, true) : NULL;
+    /* what stops at a line is cut: the line runs past everything */
+    bool may_hold_child = at < end && *at != walk->shape->child->child_key;
+    const uint8_t *child = may_hold_child ? find_child(walk, at, end) : NULL;
     if (child)
         return child;
     return pass_child(walk, at) ? at : end;
@@ -229,5 +278,5 @@ const uint8_t *tbp_walk_child_end(const struct tbp_walk *walk, struct tbp_wire c
 }
 
 bool tbp_walk_has_child(const struct tbp_walk *walk) {
-    return find_child(walk, walk->w.at, walk->w.end, true);
+    return find_child(walk, walk->w.at, walk->w.end);
 }

@@ -30,10 +30,10 @@ struct tbp_walk {
     struct tbp_ledger *ledger;
     uint64_t *budget;
     bool is_cut; /* the message ends where its parent's bytes end, not where its length says */
-    const uint8_t *is_right_to; /* fields that begin before it have been found to be right */
-    bool has_no_sure_child; /* none is left behind which nothing but the message's own follows */
-    uint64_t n_lost;        /* children skipped since they could not be read */
-    bool stopped;           /* ended early at bytes which cannot belong to it */
+    const uint8_t *judged_to; /* fields that begin before it are what they look like, or not: */
+    bool is_right;
+    uint64_t n_lost; /* children skipped since they could not be read */
+    bool stopped;    /* ended early at bytes which cannot belong to it */
 };
 
 /* 1: f is the next known field; 0: end. Fields of unknown number are counted and skipped. A nested
@@ -61,7 +61,8 @@ static inline int tbp_walk_next(struct tbp_walk *walk, struct tbp_wire_field *f,
  * there, or where the next child begins inside: then its length is wrong, which is counted. */
 const uint8_t *tbp_walk_child_end(const struct tbp_walk *walk, struct tbp_wire child);
 
-/* Somewhere stands a child, and from there to the end nothing but what the message has. */
+/* Somewhere stands a child of a space that is certain, or from which nothing but what the space has
+ * leads to one that is or to the end. */
 bool tbp_walk_has_child(const struct tbp_walk *walk);
 
 extern const struct tbp_shape tbp_shape_xspace, tbp_shape_xplane, tbp_shape_xline, tbp_shape_xevent;

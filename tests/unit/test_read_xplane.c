@@ -410,7 +410,7 @@ static void set_length(uint8_t *plane, size_t length) {
         plane[1 + i] = (uint8_t)(length >> 7 * i & 0x7f) | (i < 4 ? 0x80 : 0);
 }
 
-/* All planes but the one of that number are as they were written. */
+/* All planes but those of these numbers (bits) are as they were written. */
 static void assert_others_are_whole(const uint8_t *p, size_t size, unsigned damaged) {
     struct tbp_host h;
     struct tbp_error err;
@@ -420,7 +420,7 @@ static void assert_others_are_whole(const uint8_t *p, size_t size, unsigned dama
         size_t k = 0;
         while (k < h.n_planes && !tbp_str_is(h.planes[k].name, name))
             k++;
-        if (i == damaged)
+        if (damaged & 1u << i)
             continue;
         cr_assert_lt(k, h.n_planes, "no plane '%s'", name);
         cr_assert_eq(h.planes[k].n_lines, 1);
@@ -441,10 +441,10 @@ Test(read_xplane, planes_behind_a_length_that_is_too_short_are_found) {
     size_t length = at[DAMAGED + 1] - at[DAMAGED] - HEAD;
     for (size_t n = 0; n < length; n++) {
         set_length(o.at + at[DAMAGED], n);
-        assert_others_are_whole(o.at, o.n, DAMAGED);
+        assert_others_are_whole(o.at, o.n, 1u << DAMAGED);
     }
     set_length(o.at + at[DAMAGED], LINE_HEAD + 1);
-    assert_others_are_whole(o.at, o.n, -1u);
+    assert_others_are_whole(o.at, o.n, 0);
     tbp_wire_out_release(&o);
 }
 
@@ -456,7 +456,7 @@ Test(read_xplane, planes_that_a_length_takes_along_whole_are_found) {
     put_planes(&o, at, 4);
     for (unsigned end = DAMAGED + 2; end <= 4; end++) {
         set_length(o.at + at[DAMAGED], at[end] - at[DAMAGED] - HEAD);
-        assert_others_are_whole(o.at, o.n, -1u);
+        assert_others_are_whole(o.at, o.n, 0);
     }
     tbp_wire_out_release(&o);
 }
@@ -470,7 +470,7 @@ Test(read_xplane, a_length_that_is_too_long_takes_no_plane_along_if_the_last_is_
     put_planes(&o, at, PLANES);
     set_length(o.at, at[1] - at[0] - HEAD + 1);
     o.at[at[PLANES - 1]] = GROUP_END;
-    assert_others_are_whole(o.at, o.n, PLANES - 1);
+    assert_others_are_whole(o.at, o.n, 1u << (PLANES - 1));
     tbp_wire_out_release(&o);
 }
 
@@ -485,7 +485,7 @@ Test(read_xplane, a_wrong_byte_before_a_plane_takes_no_other_along) {
             uint8_t right = o.at[k];
             for (unsigned byte = 0; byte < BYTES; byte++) {
                 o.at[k] = (uint8_t)byte;
-                assert_others_are_whole(o.at, o.n, i);
+                assert_others_are_whole(o.at, o.n, 1u << i);
             }
             o.at[k] = right;
         }
@@ -493,24 +493,92 @@ Test(read_xplane, a_wrong_byte_before_a_plane_takes_no_other_along) {
     tbp_wire_out_release(&o);
 }
 
-/* A compiled program in a plane has messages that look like planes: none is taken for one, when a
- * wrong length makes the search for the next plane begin in front of them. */
-Test(read_xplane, bytes_in_a_plane_that_look_like_planes_are_none) {
-    static const char program[] = "\x0a\x05\x12\x03one\x0a\x05\x12\x03two\x07";
+/* Every i counts up to its limit, the last one slowest; false: all have been through. */
+static bool count_up(size_t *i, const size_t *limit, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        if (++i[k] < limit[k])
+            return true;
+        i[k] = 0;
+    }
+    return false;
+}
+
+/* Two bytes of the keys or lengths of two planes: none that stands between them leads to the end.
+ */
+Test(read_xplane, two_wrong_bytes_before_planes_take_no_other_along) {
+    enum { HEAD = 6, PLANES = 4, GROUP_END = 3 << 3 | 4, ERRORS = TBP_XSPACE_ERRORS << 3 | 2 };
+    static const uint8_t wrong[] = {GROUP_END, 0x7f, 0xff, 0, ERRORS};
+    enum { FIRST, SECOND, OF_FIRST, OF_SECOND, BYTE, OTHER, N };
+    static const size_t limit[N] = {PLANES, PLANES, HEAD, HEAD, sizeof wrong, sizeof wrong};
     struct tbp_wire_out o = {0};
-    size_t plane = tbp_wire_begin(&o, TBP_XSPACE_PLANES);
-    tbp_wire_put_str(&o, TBP_XPLANE_NAME, TBP_STR("/host:metadata"));
-    tbp_wire_put_str(&o, TBP_XPLANE_STATS, TBP_STR(program));
-    tbp_wire_end(&o, plane);
-    put_plane(&o, "second", 6);
-    o.at[5] = 0x80; /* last byte of the padded length: the name's key becomes part of it */
+    size_t at[PLANES + 1], i[N] = {0};
+    put_planes(&o, at, PLANES);
+    uint8_t *bytes = malloc(o.n);
+    while (count_up(i, limit, N)) {
+        if (i[FIRST] >= i[SECOND])
+            continue;
+        memcpy(bytes, o.at, o.n);
+        bytes[at[i[FIRST]] + i[OF_FIRST]] = wrong[i[BYTE]];
+        bytes[at[i[SECOND]] + i[OF_SECOND]] = wrong[i[OTHER]];
+        assert_others_are_whole(bytes, o.n, 1u << i[FIRST] | 1u << i[SECOND]);
+    }
+    free(bytes);
+    tbp_wire_out_release(&o);
+}
+
+/* Nor if nothing but events tells that they are planes. */
+Test(read_xplane, planes_without_metadata_between_two_wrong_keys_are_found) {
+    enum { PLANES = 4, GROUP_END = 3 << 3 | 4 };
+    struct tbp_wire_out o = {0};
+    size_t at[PLANES];
+    for (unsigned i = 0; i < PLANES; i++) {
+        at[i] = o.n;
+        size_t plane = tbp_wire_begin(&o, TBP_XSPACE_PLANES);
+        tbp_wire_put_str(&o, TBP_XPLANE_NAME, TBP_STR("plane"));
+        size_t line = tbp_wire_begin(&o, TBP_XPLANE_LINES);
+        put_event(&o, i, 0, 1000, 0, 0);
+        tbp_wire_end(&o, line);
+        tbp_wire_end(&o, plane);
+    }
+    o.at[at[0]] = o.at[at[PLANES - 1]] = GROUP_END;
     struct tbp_host h;
     cr_assert_eq(read_bytes(&h, o.at, o.n, NULL), TBP_OK);
-    for (size_t i = 0; i < h.n_planes; i++)
-        cr_assert(h.planes[i].name.n != 3, "plane %zu", i);
-    cr_assert(tbp_str_is(h.planes[h.n_planes - 1].name, "second"));
-    cr_assert_eq(h.planes[h.n_planes - 1].lines[0].ev.n, 6);
+    cr_assert_eq(h.n_planes, PLANES - 2);
+    cr_assert_eq(tbp_host_count_events(&h), PLANES - 2);
     tbp_host_release(&h);
+    tbp_wire_out_release(&o);
+}
+
+/* A compiled program in a plane has messages that look like planes: none is taken for one, when a
+ * wrong length makes the search for the next plane begin in front of them; even if the last plane
+ * is damaged, too, so that nothing leads to the end. */
+Test(read_xplane, bytes_in_a_plane_that_look_like_planes_are_none) {
+    enum { GROUP_END = 3 << 3 | 4 };
+    static const char program[] = "\x0a\x05\x12\x03one\x0a\x05\x12\x03two\x07";
+    struct tbp_wire_out o = {0};
+    size_t at[3];
+    for (unsigned i = 0; i < 3; i++) {
+        at[i] = o.n;
+        if (i == 1) {
+            put_plane(&o, "second", 6);
+            continue;
+        }
+        size_t plane = tbp_wire_begin(&o, TBP_XSPACE_PLANES);
+        tbp_wire_put_str(&o, TBP_XPLANE_NAME, TBP_STR("/host:metadata"));
+        tbp_wire_put_str(&o, TBP_XPLANE_STATS, TBP_STR(program));
+        tbp_wire_end(&o, plane);
+    }
+    o.at[5] = 0x80; /* last byte of the padded length: the name's key becomes part of it */
+    o.at[at[2]] = GROUP_END;
+    for (unsigned n_planes = 2; n_planes <= 3; n_planes++) {
+        struct tbp_host h;
+        cr_assert_eq(read_bytes(&h, o.at, n_planes == 2 ? at[2] : o.n, NULL), TBP_OK);
+        for (size_t i = 0; i < h.n_planes; i++)
+            cr_assert(h.planes[i].name.n != 3, "plane %zu", i);
+        cr_assert(tbp_str_is(h.planes[h.n_planes - 1].name, "second"));
+        cr_assert_eq(h.planes[h.n_planes - 1].lines[0].ev.n, 6);
+        tbp_host_release(&h);
+    }
     tbp_wire_out_release(&o);
 }
 
@@ -548,11 +616,11 @@ Test(read_xplane, two_wrong_keys_among_many_planes_take_no_time, .timeout = 20) 
     tbp_wire_out_release(&o);
 }
 
-/* Behind each small plane stands a byte that is no field, and behind all of them bytes in which no
- * plane begins: they are looked through once, not once per plane. */
+/* Behind each small plane with metadata stands a byte that is no field, and behind all of them
+ * bytes in which no plane begins: they are looked through once, not once per plane. */
 Test(read_xplane, bytes_without_planes_behind_many_wrong_ones_take_no_time, .timeout = 20) {
     enum { PLANES = 4000, BYTES = 50000000 };
-    static const char plane[] = "\x0a\x04\x12\x02of\x07";
+    static const char plane[] = "\x0a\x0e\x12\x02of\x2a\x08\x08\x01\x12\x04\x08\x01\x12\x00\x07";
     enum { SIZE = sizeof plane - 1 };
     uint8_t *p = malloc(PLANES * SIZE + BYTES);
     for (size_t i = 0; i < PLANES; i++)
