@@ -189,6 +189,56 @@ static void skip_workers(struct tbp_runs *runs, struct tbp_arena *arena,
     }
 }
 
+/* Any JSON might be a trace; of those that folders hold only what looks like events counts. */
+static bool is_trace(const char *path, bool is_json, struct tbp_arena *arena) {
+    enum { LOOK_BYTES = 1 << 16 };
+    static const char *const marks[] = {"\"traceEvents\"", "\"ph\"", "\"deviceProperties\""};
+    if (!is_json)
+        return tbp_file_may_be_profile(path);
+    struct tbp_str head = tbp_file_head(path, LOOK_BYTES, arena);
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        if (tbp_str_has(head, marks[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool is_other_profile(const char *name, const char *path, bool is_in_layout) {
+    static const char *const endings[] = {".json",   ".json.gz", ".tbs", ".pftrace",
+                                          ".sqlite", ".rpd",     ".nvvp"};
+    struct tbp_arena arena;
+    struct tbp_worker_file worker;
+    struct tbp_str s = tbp_str_c(name), host, suffix;
+    bool is_one = false;
+    tbp_arena_init(&arena);
+    for (size_t k = 0; k < sizeof endings / sizeof *endings && !is_one; k++)
+        is_one = tbp_str_ends(s, endings[k]);
+    /* pages in the folder of a run are JSON, too */
+    is_one = is_one && !(is_in_layout && tbp_rundir_split(s, &host, &suffix)) &&
+             !tbp_worker_file_parse(&worker, name, &arena) &&
+             is_trace(path, tbp_str_ends(s, ".json") || tbp_str_ends(s, ".json.gz"), &arena);
+    tbp_arena_release(&arena);
+    return is_one;
+}
+
+/* What a folder without xplanes holds under names that do not say what it is. */
+static void skip_others(struct tbp_runs *runs, struct tbp_arena *arena, const char *folder,
+                        const struct entries *entries) {
+    struct tbp_run run;
+    describe_folder(&run, arena, folder);
+    for (size_t i = 0; i < entries->list.n; i++) {
+        const struct entry *e = &entries->list.at[i];
+        if (!S_ISREG(e->st.st_mode) || !is_other_profile(e->name, e->path, run.logdir))
+            continue;
+        skip(runs, e->path,
+             tbp_str_ends(tbp_str_c(e->name), ".tbs")
+                 ? "is the spool of a recording: 'tbprof recover' makes a run of it"
+                 : "has no name by which folders tell profiles (*.xplane.pb, *.pt.trace.json): "
+                   "name the file itself to have it taken",
+             true);
+    }
+}
+
 struct place {
     const char *path;
     unsigned depth;
@@ -256,9 +306,10 @@ static int visit(struct walk *w, struct place here, struct tbp_error *err) {
     if (run.n_hosts && run.logdir) {
         *tbp_vec_push(&w->runs->list) = run;
     } else {
-        if (run.n_hosts == 0)
+        if (run.n_hosts == 0) {
             collect_workers(w->runs, w->arena, here.path, &entries);
-        else if (here.depth == 0)
+            skip_others(w->runs, w->arena, here.path, &entries);
+        } else if (here.depth == 0)
             w->flat = run;
         else
             skip_hosts(w, &run);

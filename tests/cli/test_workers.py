@@ -157,6 +157,28 @@ class Workers(Case):
         self.assertIn("a.100.pt.trace.json': it lies beside xplanes: name the file itself", r.stderr)
         self.assertEqual(list(self.hosts(self.path("traces"))["traces"]), ["b"])
 
+    def test_traces_with_other_names_are_told(self):
+        """What is no trace is not: neither a configuration nor what tbprof writes itself."""
+        self.write("rank_0/x.json", trace(1))
+        self.write("rank_0/z.json.gz", trace(1))
+        self.write("rank_1/y.pt.trace.json", trace(2))
+        self.write("rank_1/config.json", '{"lr": 0.1}')
+        self.write("log/plugins/profile/r/y.trace.json.gz", trace(1))
+        r = self.expect(0, "info", "--json", self.path("traces"))
+        self.assertEqual([os.path.relpath(s["path"], self.path("traces")) for s in json.loads(r.stdout)["skipped"]],
+                         ["rank_0/x.json", "rank_0/z.json.gz"])
+        self.assertIn("x.json': it has no name by which folders tell profiles", r.stderr)
+        self.expect(1, "convert", self.path("traces"), "-o", self.path("log"), "--strict")
+        shutil.rmtree(self.path("traces", "rank_1"))
+        self.assertIn("x.json' has no name", self.expect(2, "info", self.path("traces")).stderr)
+
+    def test_a_folder_of_spools_names_the_command_for_them(self):
+        os.mkdir(self.path("spools"))
+        with open(self.path("spools", "vm_77.tbs"), "wb") as f:
+            f.write(b"TBPSPOOL" + (1).to_bytes(4, "little") + bytes(8180))
+        r = self.expect(2, "convert", self.path("spools"), "-o", self.path("log"))
+        self.assertIn("vm_77.tbs' is the spool of a recording: 'tbprof recover'", r.stderr)
+
     def test_a_lone_file_has_the_workers_name(self):
         self.write("node.7_1.1780.pt.trace.json", trace(1))
         self.assertEqual(list(self.hosts(self.path("traces", "node.7_1.1780.pt.trace.json")).values()),
