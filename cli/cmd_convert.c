@@ -6,6 +6,7 @@
 #include "base/sort.h"
 #include "cli/commands.h"
 #include "cli/convert_run.h"
+#include "cli/host_names.h"
 #include "cli/json_parts.h"
 #include "cli/receipt.h"
 #include "cli/warn_input.h"
@@ -33,7 +34,8 @@ struct convert_values {
 #define AT(member) offsetof(struct convert_values, member)
 static const struct tbp_opt convert_options[] = {
     {"output", 'o', TBP_OPT_FOLDER, AT(output), "DIR",
-     "log directory to write to; default: in place for run folders, else ./logdir", NULL},
+     "log directory to write to; default: in place for run folders, else ./logdir",
+     NULL},
     {"run", 0, TBP_OPT_TEXT, AT(run), "NAME",
      "name of the run to write (" TBP_RUNDIR_NAME_RULE "); several files become its hosts", NULL},
     {"host", 0, TBP_OPT_TEXT, AT(host), "NAME",
@@ -206,8 +208,9 @@ static int check_derived(const struct convert *c, const struct tbp_run *r, struc
 }
 
 /* All hosts of `from` become hosts of `into`. */
-static int merge_hosts(struct tbp_run *into, const struct tbp_run *from, struct tbp_arena *arena,
+static int merge_hosts(const struct convert *c, struct tbp_run *into, const struct tbp_run *from,
                        struct tbp_error *err) {
+    struct tbp_arena *arena = c->cli->arena;
     struct tbp_run_file *hosts =
         TBP_NEW_N(arena, struct tbp_run_file, into->n_hosts + from->n_hosts);
     memcpy(hosts, into->hosts, into->n_hosts * sizeof *hosts);
@@ -216,8 +219,10 @@ static int merge_hosts(struct tbp_run *into, const struct tbp_run *from, struct 
             if (tbp_str_eq(hosts[k].host, from->hosts[i].host))
                 return tbp_fail(err, TBP_E_USAGE,
                                 "two files of host '%s' in run '%s': '%s' and '%s'; convert "
-                                "them apart, with --run or --host",
-                                hosts[k].host.p, into->name, hosts[k].path, from->hosts[i].path);
+                                "them apart, with %s",
+                                hosts[k].host.p, c->v->run ? c->v->run : into->name, hosts[k].path,
+                                from->hosts[i].path,
+                                c->v->run ? "another --host NAME for each" : "--run or --host");
         }
         hosts[into->n_hosts + i] = from->hosts[i];
     }
@@ -293,7 +298,7 @@ static int unite_runs(struct convert *c, struct tbp_error *err) {
         while (same < n && !is_same_run(c, &c->runs.list.at[same], r))
             same++;
         if (same < n)
-            status = merge_hosts(&c->runs.list.at[same], r, c->cli->arena, err);
+            status = merge_hosts(c, &c->runs.list.at[same], r, err);
         else
             c->runs.list.at[n++] = *r;
     }
@@ -327,6 +332,8 @@ static int name_runs(struct convert *c, struct tbp_error *err) {
     int status = check_given(c, err);
     if (!status && c->v->host)
         status = name_host(c, err);
+    else if (!status && c->v->run)
+        tbp_name_ranks_apart(&c->runs, c->cli->arena);
     for (size_t i = 0; i < c->runs.list.n && !status; i++)
         status = check_derived(c, &c->runs.list.at[i], err);
     return status ? status : unite_runs(c, err);

@@ -38,22 +38,12 @@ static size_t count_digits(const char *s, const char *end) {
     return n;
 }
 
-/* By the last name in the path that tells a rank. */
 static bool is_rank(struct member *m, const struct tbp_run *run, struct tbp_arena *arena) {
-    struct tbp_str path = tbp_str_c(run->folder), digits = TBP_STR_NONE;
-    size_t end = path.n, from = 0;
-    bool is_found = false;
-    while (end > 0 && !is_found) {
-        size_t slash = tbp_str_rfind(tbp_str_sub(path, 0, end), '/');
-        from = slash < end ? slash + 1 : 0;
-        is_found = tbp_rank_find(tbp_str_sub(path, from, end), &digits, &m->rank);
-        if (!is_found)
-            end = from ? from - 1 : 0;
-    }
-    if (!is_found)
+    struct tbp_str path = tbp_str_c(run->folder), name, digits;
+    if (!tbp_rank_of_path(path, &name, &digits, &m->rank))
         return false;
-    m->host = tbp_arena_str(arena, tbp_str_sub(path, from, end));
-    m->n_above = from;
+    m->host = tbp_arena_str(arena, name);
+    m->n_above = (size_t)(name.p - path.p);
     m->key = tbp_str_c(tbp_arena_printf(arena, "rank %zu %.*s*%s", run->span,
                                         (int)(digits.p - path.p), path.p, digits.p + digits.n));
     return true;

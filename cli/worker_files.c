@@ -66,6 +66,18 @@ bool tbp_rank_find(struct tbp_str name, struct tbp_str *digits, int64_t *rank) {
     return false;
 }
 
+bool tbp_rank_of_path(struct tbp_str path, struct tbp_str *name, struct tbp_str *digits,
+                      int64_t *rank) {
+    for (size_t end = path.n, from; end > 0; end = from ? from - 1 : 0) {
+        size_t slash = tbp_str_rfind(tbp_str_sub(path, 0, end), '/');
+        from = slash < end ? slash + 1 : 0;
+        *name = tbp_str_sub(path, from, end);
+        if (tbp_rank_find(*name, digits, rank))
+            return true;
+    }
+    return false;
+}
+
 bool tbp_worker_rank(const char *name, int64_t *rank) {
     struct tbp_str s = tbp_str_c(name), digits;
     uint64_t number;

@@ -29,6 +29,9 @@ bool tbp_worker_file_parse(struct tbp_worker_file *out, const char *name, struct
 /* The first word "rank" with a number in a name ("rank3", "my-rank_03"): its digits and what they
  * say; false if there is none. A word that merely ends so ("frank3") is another. */
 bool tbp_rank_find(struct tbp_str name, struct tbp_str *digits, int64_t *rank);
+/* The same by the last name in a path that tells one. */
+bool tbp_rank_of_path(struct tbp_str path, struct tbp_str *name, struct tbp_str *digits,
+                      int64_t *rank);
 /* Rank that the name of a file tells: so, or as "#3" in that of a worker; false if it tells none. A
  * number 0 after '#' is what a job of one process has, too, and tells nothing. */
 bool tbp_worker_rank(const char *name, int64_t *rank);

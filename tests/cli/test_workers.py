@@ -84,6 +84,23 @@ class Workers(Case):
         self.assertEqual({r: sorted(h) for r, h in self.hosts(self.path("traces")).items()},
                          {f"{job}_span{n}": ["rank0", "rank1"] for job in "ab" for n in (1, 2)})
 
+    def test_ranks_named_one_by_one_are_hosts_of_the_run_asked_for(self):
+        for rank in (0, 1):
+            self.write(f"rank{rank}/t.pt.trace.json", trace(10 + rank))
+        files = [self.path("traces", f"rank{rank}", "t.pt.trace.json") for rank in (0, 1)]
+        for inputs in (files, [os.path.dirname(f) for f in files]):
+            log = self.path(os.path.basename(inputs[0]))
+            self.expect(0, "convert", *inputs, "--run", "both", "-o", log)
+            self.assertEqual(self.hosts(log), {"both": {"rank0": (0, "name"), "rank1": (1, "name")}})
+        self.write("rank1/other.pt.trace.json", trace(5))
+        self.expect(0, "convert", *map(os.path.dirname, files), "--run", "both", "-o", self.path("three"))
+        self.assertEqual(sorted(self.hosts(self.path("three"))["both"]), ["other", "rank0_t", "rank1_t"])
+        for folder in ("a", "b"):
+            self.write(f"{folder}/t.pt.trace.json", trace(1))
+        r = self.expect(2, "convert", self.path("traces", "a"), self.path("traces", "b"), "--run", "both")
+        self.assertIn("two files of host 't' in run 'both'", r.stderr)
+        self.assertIn("with another --host NAME for each", r.stderr)
+
     def test_other_folders_side_by_side_stay_runs(self):
         for names in (["epoch_1", "epoch_2"], ["run0", "run1"], ["rank_0", "rank_00"], ["rank_0_a", "rank_1_b"],
                       ["frank0", "frank1"], ["rank_0"]):
