@@ -34,7 +34,7 @@ struct convert_values {
 #define AT(member) offsetof(struct convert_values, member)
 static const struct tbp_opt convert_options[] = {
     {"output", 'o', TBP_OPT_FOLDER, AT(output), "DIR",
-     "log directory to write to; default: in place for run folders, else ./logdir",
+     "log directory to write to; default: in place for run folders with xplanes, else ./logdir",
      NULL},
     {"run", 0, TBP_OPT_TEXT, AT(run), "NAME",
      "name of the run to write (" TBP_RUNDIR_NAME_RULE "); several files become its hosts", NULL},
