@@ -131,17 +131,33 @@ static void json_notes(struct tbp_json *j, const char *key, const struct tbp_str
     tbp_json_char(j, ']');
 }
 
-static void text_ledger(FILE *out, const struct tbp_ledger *l) {
+static void text_ledger(FILE *out, const struct tbp_ledger *l, const char *indent) {
     for (int k = 0; k < TBP_LEDGER_KEYS; k++) {
         enum tbp_ledger_key key = (enum tbp_ledger_key)k;
         if (!l->count[k])
             continue;
-        fprintf(out, "    %s %" PRIu64 ": %s", tbp_ledger_name(key), l->count[k],
+        fprintf(out, "%s%s %" PRIu64 ": %s", indent, tbp_ledger_name(key), l->count[k],
                 tbp_ledger_help(key));
         if (l->first_offset[k] != TBP_NO_OFFSET)
             fprintf(out, " (first at byte %" PRIu64 ")", l->first_offset[k]);
         fputc('\n', out);
     }
+}
+
+/* What the file was converted from lacked, or it lacks of that. */
+static void text_before(FILE *out, const struct tbp_ledger *l) {
+    if (tbp_ledger_is_clean(l))
+        return;
+    fputs("    converted from an input with\n", out);
+    text_ledger(out, l, "      ");
+}
+
+static void json_before(struct tbp_json *j, const struct tbp_ledger *l) {
+    tbp_json_lit(j, ",\"lost_before\":");
+    if (tbp_ledger_is_clean(l))
+        tbp_json_lit(j, "null");
+    else
+        tbp_receipt_write_ledger(j, l);
 }
 
 static void json_number(struct tbp_json *j, const char *key, uint64_t n) {
@@ -290,9 +306,11 @@ static int tell_host(struct tbp_session *s, const struct tbp_run *run, uint32_t 
         json_notes(j, "warnings", h->warnings, h->n_warnings);
         tbp_json_lit(j, ",\"ledger\":");
         tbp_receipt_write_ledger(j, &h->ledger);
+        json_before(j, &h->lost_before);
     } else {
         text_notes(stdout, h);
-        text_ledger(stdout, &h->ledger);
+        text_ledger(stdout, &h->ledger, "    ");
+        text_before(stdout, &h->lost_before);
     }
     status = tbp_check_unchanged(h, &run->hosts[host], err);
     tbp_session_release_events(s, host);

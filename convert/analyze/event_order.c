@@ -7,7 +7,7 @@
 
 #include "base/sort.h"
 #include "base/vec.h"
-#include "convert/analyze/repair_marks.h"
+#include "convert/analyze/file_marks.h"
 #include "convert/model/stats.h"
 
 /* Events without times of their own (sums over many) have no order of time either. */

@@ -6,9 +6,9 @@
  */
 #include "convert/analyze/rewrite_xplane.h"
 
+#include "convert/analyze/file_marks.h"
 #include "convert/analyze/gpu_pass.h"
 #include "convert/analyze/host_notes.h"
-#include "convert/analyze/repair_marks.h"
 #include "convert/analyze/run_environment.h"
 #include "convert/model/stats.h"
 #include "plugin_data/xspace_out.h"
@@ -24,8 +24,8 @@ struct rewrite {
     bool looks_for_shm;
     uint64_t shortest_ps; /* host events below it that nothing refers to are left out */
     uint64_t n_left_out;
-    uint64_t n_repaired[TBP_REPAIR_MARKS]; /* as the marks shall tell */
-    struct tbp_str mark_names[TBP_REPAIR_MARKS];
+    uint64_t n_marked[TBP_FILE_MARKS]; /* as the marks shall tell */
+    struct tbp_str mark_names[TBP_FILE_MARKS];
     uint64_t *bytes_by_bits; /* of events that may be left out, by bits of their duration; NULL: not
                                 asked */
     struct tbp_str damage;   /* what the file is going to say of it; empty: nothing */
@@ -33,7 +33,7 @@ struct rewrite {
 };
 
 struct plane_ids { /* stat names that repairs need; 0: not needed */
-    int64_t root, tf_op, vendor, epoch, marks[TBP_REPAIR_MARKS];
+    int64_t root, tf_op, vendor, epoch, marks[TBP_FILE_MARKS];
     bool is_gpu;
 };
 
@@ -179,8 +179,8 @@ static struct plane_ids ids_of(const struct rewrite *rw, const struct tbp_plane 
         ids.vendor = stat_id(p, TBP_STAT_DEVICE_VENDOR, &next);
     if (rw->h->epoch_ns && p->index == 0)
         ids.epoch = named_stat_id(p, TBP_STR(TBP_MARK_EPOCH), &next);
-    for (size_t k = 0; k < TBP_REPAIR_MARKS && p->index == 0; k++)
-        if (rw->n_repaired[k])
+    for (size_t k = 0; k < TBP_FILE_MARKS && p->index == 0; k++)
+        if (rw->n_marked[k])
             ids.marks[k] = named_stat_id(p, rw->mark_names[k], &next);
     return ids;
 }
@@ -204,7 +204,7 @@ static void write_stat_names(const struct rewrite *rw, struct tbp_xspace_out *o,
     write_added_name(o, p, ids->vendor, TBP_STAT_DEVICE_VENDOR);
     if (ids->epoch && !has_stat_name(p, ids->epoch))
         tbp_xspace_stat_name(o, ids->epoch, TBP_STR(TBP_MARK_EPOCH));
-    for (size_t k = 0; k < TBP_REPAIR_MARKS; k++)
+    for (size_t k = 0; k < TBP_FILE_MARKS; k++)
         if (ids->marks[k] && !has_stat_name(p, ids->marks[k]))
             tbp_xspace_stat_name(o, ids->marks[k], rw->mark_names[k]);
 }
@@ -434,7 +434,7 @@ static void write_plane_stats(const struct rewrite *rw, struct tbp_xspace_out *o
         bool is_read = tbp_stat_decode(p, tbp_wire_of(p->stats[i].p, p->stats[i].n), &st);
         if (ids->vendor && st.meta->key == TBP_STAT_DEVICE_VENDOR)
             continue; /* the empty one */
-        if (rw->repairs && tbp_is_repair_mark(st.meta->name))
+        if (rw->repairs && tbp_is_file_mark(st.meta->name))
             continue; /* counted among those that are written */
         if (!rw->is_damaged)
             tbp_xspace_stat_raw(o, p->stats[i]);
@@ -445,9 +445,9 @@ static void write_plane_stats(const struct rewrite *rw, struct tbp_xspace_out *o
         tbp_xspace_stat_str(o, ids->vendor, TBP_STR("Nvidia"));
     if (ids->epoch)
         tbp_xspace_stat_i64(o, ids->epoch, rw->h->epoch_ns);
-    for (size_t k = 0; k < TBP_REPAIR_MARKS; k++)
+    for (size_t k = 0; k < TBP_FILE_MARKS; k++)
         if (ids->marks[k])
-            tbp_xspace_stat_i64(o, ids->marks[k], (int64_t)rw->n_repaired[k]);
+            tbp_xspace_stat_i64(o, ids->marks[k], (int64_t)rw->n_marked[k]);
 }
 
 static void write_plane(struct rewrite *rw, struct tbp_xspace_out *o, const struct tbp_plane *p) {
@@ -466,15 +466,24 @@ static void write_plane(struct rewrite *rw, struct tbp_xspace_out *o, const stru
     write_stat_names(rw, o, p, &ids);
 }
 
-/* Plugin 2.19.0 needs a plane of the host; it stands last. */
-static void add_host_plane(struct tbp_xspace_out *o, const struct tbp_host *h) {
+/* Plugin 2.19.0 needs a plane of the host; it stands last. Marks have no other where nothing else
+ * is left. */
+static void add_host_plane(struct tbp_xspace_out *o, const struct rewrite *rw) {
+    const struct tbp_host *h = rw->h;
+    enum { ADDED = 1, FIRST_MARK };
     int64_t id = 1;
     for (size_t i = 0; i < h->n_planes; i++)
         if (h->planes[i].id >= id && h->planes[i].id < INT64_MAX)
             id = h->planes[i].id + 1;
     tbp_xspace_plane(o, id, TBP_STR(TBP_HOST_PLANE));
-    tbp_xspace_stat_i64(o, 1, 1);
-    tbp_xspace_stat_name(o, 1, TBP_STR(TBP_MARK_ADDED_PLANE));
+    tbp_xspace_stat_i64(o, ADDED, 1);
+    for (size_t k = 0; k < TBP_FILE_MARKS && h->n_planes == 0; k++)
+        if (rw->n_marked[k])
+            tbp_xspace_stat_i64(o, FIRST_MARK + (int64_t)k, (int64_t)rw->n_marked[k]);
+    tbp_xspace_stat_name(o, ADDED, TBP_STR(TBP_MARK_ADDED_PLANE));
+    for (size_t k = 0; k < TBP_FILE_MARKS && h->n_planes == 0; k++)
+        if (rw->n_marked[k])
+            tbp_xspace_stat_name(o, FIRST_MARK + (int64_t)k, rw->mark_names[k]);
 }
 
 static int source(void *ctx, struct tbp_xspace_out *o, struct tbp_error *err) {
@@ -485,7 +494,7 @@ static int source(void *ctx, struct tbp_xspace_out *o, struct tbp_error *err) {
     for (size_t i = 0; i < h->n_planes; i++)
         write_plane(rw, o, &h->planes[i]);
     if (rw->repairs && !tbp_host_plane(h, TBP_HOST_PLANE))
-        add_host_plane(o, h);
+        add_host_plane(o, rw);
     for (size_t i = 0; i < h->n_errors; i++)
         tbp_xspace_error(o, h->errors[i]);
     for (size_t i = 0; i < h->n_warnings; i++)
@@ -521,20 +530,15 @@ static int thin(struct rewrite *rw, uint64_t max_bytes, struct tbp_error *err) {
     return TBP_OK;
 }
 
-/* Has everything counted that the file is going to be repaired of. Of unsigned numbers those of
- * steps alone: ids of tf.data stay as they are, and whoever reads the file counts them again. */
-static int count_repairs(struct rewrite *rw, struct tbp_session *s, uint32_t host,
-                         struct tbp_arena *a, struct tbp_error *err) {
+/* Has everything counted that the file is going to be repaired of, and decides what it tells. */
+static int make_marks(struct rewrite *rw, struct tbp_session *s, uint32_t host, struct tbp_arena *a,
+                      struct tbp_error *err) {
     if (!tbp_session_table(s, &tbp_analysis_gpu_pass, host, err) ||
         !tbp_session_table(s, &tbp_analysis_run_environment, host, err))
         return err->code;
-    for (size_t k = 0; k < TBP_REPAIR_MARKS; k++) {
-        rw->mark_names[k] = tbp_repair_mark_name(tbp_repair_marks[k], a);
-        bool is_unsigned = tbp_repair_marks[k] == TBP_LEDGER_REPAIR_UNSIGNED;
-        rw->n_repaired[k] =
-            is_unsigned ? tbp_repairs_told(rw->h, tbp_repair_marks[k]) + rw->h->n_unsigned_steps
-                        : rw->h->ledger.count[tbp_repair_marks[k]];
-    }
+    tbp_file_marks_of(rw->n_marked, rw->h);
+    for (size_t k = 0; k < TBP_FILE_MARKS; k++)
+        rw->mark_names[k] = tbp_file_mark_name(k, a);
     return TBP_OK;
 }
 
@@ -567,7 +571,7 @@ int tbp_rewrite_xplane(struct tbp_session *s, uint32_t host, uint64_t max_bytes,
     rw.marks_steps = rw.repairs && has_repaired(h, TBP_LEDGER_REPAIR_STEP_NUM);
     rw.looks_for_shm = rw.repairs && uses_shm(h);
     rw.damage = rw.repairs ? tbp_host_damage_text(h, &names) : TBP_STR_NONE;
-    int status = rw.repairs ? count_repairs(&rw, s, host, &names, err) : TBP_OK;
+    int status = rw.repairs ? make_marks(&rw, s, host, &names, err) : TBP_OK;
     if (!status)
         status = write_host(&rw, max_bytes ? max_bytes : TBP_XSPACE_MAX_BYTES, sink, out, err);
     tbp_arena_release(&names);

@@ -4,8 +4,8 @@
  * official plugin too: steps from step_num get `_r`, an unsigned step_num becomes signed, the op in
  * stat "level 0" becomes tf_op, `shm:` becomes `static_shared:`, a GPU plane gets its
  * device_vendor, times since the epoch become times since the start, events stand in order of time.
- * What was repaired is marked (repair_marks.h), so that the file tells it again. Bytes that no
- * reader accepts are left out, texts become UTF-8. All else is copied as it stands: grouping,
+ * What was repaired or lost is marked (file_marks.h), so that the file tells it again. Bytes that
+ * no reader accepts are left out, texts become UTF-8. All else is copied as it stands: grouping,
  * derived lines and other results of analyses are not written; the plugin makes them again.
  * Thread-safety: the host is only read.
  */

@@ -9,9 +9,9 @@
 #include "base/guard.h"
 #include "base/vec.h"
 #include "convert/analyze/event_order.h"
+#include "convert/analyze/file_marks.h"
 #include "convert/analyze/grouping.h"
 #include "convert/analyze/hide_loops.h"
-#include "convert/analyze/repair_marks.h"
 #include "convert/analyze/step_table.h"
 
 #include <pthread.h>
@@ -147,7 +147,7 @@ static int prepare(const struct tbp_session *s, struct tbp_host *h, struct tbp_e
     }
     int status = tbp_step_source_apply(h, &s->steps, err);
     if (!status && repairs)
-        tbp_repair_marks_apply(h);
+        tbp_file_marks_apply(h);
     return status;
 }
 

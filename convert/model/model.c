@@ -12,6 +12,7 @@ void tbp_host_init(struct tbp_host *h) {
     tbp_arena_init(&h->arena);
     tbp_arena_init(&h->columns);
     tbp_ledger_init(&h->ledger);
+    tbp_ledger_init(&h->lost_before);
 }
 
 void tbp_host_release(struct tbp_host *h) {

@@ -198,8 +198,10 @@ struct tbp_host {
     int64_t epoch_ns;     /* taken from lines since the epoch (analyze/event_order.h); 0: none */
     uint64_t n_unsigned_steps; /* that grouping, or the reader of another format, read as signed */
     struct tbp_ledger ledger;
-    struct tbp_arena arena;   /* names, tables of metadata */
-    struct tbp_arena columns; /* event columns */
+    struct tbp_ledger lost_before; /* of the input that the file was written of, as it tells: what
+                                      of it is not in the file (analyze/file_marks.h) */
+    struct tbp_arena arena;        /* names, tables of metadata */
+    struct tbp_arena columns;      /* event columns */
     struct tbp_input input;
     uint64_t size_bytes;    /* of the (inflated) input */
     enum tbp_wanted wanted; /* a reader may leave other events unread */

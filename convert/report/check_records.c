@@ -5,8 +5,8 @@
  */
 #include "convert/report/findings.h"
 
-static void check_losses(struct tbp_findings *f, const struct tbp_host *h) {
-    const struct tbp_ledger *l = &h->ledger;
+static void check_losses(struct tbp_findings *f, const struct tbp_host *h,
+                         const struct tbp_ledger *l) {
     uint64_t not_shown = l->count[TBP_LEDGER_NOT_SHOWN]; /* were read: of a kind without a page */
     uint64_t other_clock = l->count[TBP_LEDGER_OTHER_CLOCK]; /* a finding of its own */
     uint64_t lost = l->events_dropped > not_shown ? l->events_dropped - not_shown : 0;
@@ -39,8 +39,9 @@ static void check_losses(struct tbp_findings *f, const struct tbp_host *h) {
 }
 
 /* Such events last as long as their thread, or the recording: their durations are made up. */
-static void check_ends(struct tbp_findings *f, const struct tbp_host *h) {
-    uint64_t n = h->ledger.count[TBP_LEDGER_UNFINISHED], of = h->ledger.events_emitted;
+static void check_ends(struct tbp_findings *f, const struct tbp_host *h,
+                       const struct tbp_ledger *l) {
+    uint64_t n = l->count[TBP_LEDGER_UNFINISHED], of = l->events_emitted;
     tbp_finding_add(
         f, &(struct tbp_finding){
                .key = "events_without_end",
@@ -57,8 +58,9 @@ static void check_ends(struct tbp_findings *f, const struct tbp_host *h) {
                          "measured has ended, or look whether the file lost its last events"});
 }
 
-static void check_clock(struct tbp_findings *f, const struct tbp_host *h) {
-    uint64_t n = h->ledger.count[TBP_LEDGER_OTHER_CLOCK];
+static void check_clock(struct tbp_findings *f, const struct tbp_host *h,
+                        const struct tbp_ledger *l) {
+    uint64_t n = l->count[TBP_LEDGER_OTHER_CLOCK];
     tbp_finding_add(
         f, &(struct tbp_finding){
                .key = "other_clock",
@@ -66,10 +68,10 @@ static void check_clock(struct tbp_findings *f, const struct tbp_host *h) {
                .is_serious = true,
                .spoils = TBP_SPOILS_ALL,
                .count = n,
-               .of = h->ledger.events_read,
+               .of = l->events_read,
                .text = tbp_arena_printf(
                    &f->arena, "%llu of %llu events are of another session or clock: left out",
-                   (unsigned long long)n, (unsigned long long)h->ledger.events_read),
+                   (unsigned long long)n, (unsigned long long)l->events_read),
                .advice = "record again in a fresh process"});
 }
 
@@ -109,8 +111,10 @@ void tbp_check_records(struct tbp_findings *f, const struct tbp_host *h) {
                                  .text = "the profile holds no event",
                                  .advice = "the program did nothing while it was recorded, or the "
                                            "profiler could not start: look at the program's log"});
-    check_losses(f, h);
-    check_ends(f, h);
-    check_clock(f, h);
+    struct tbp_ledger l = h->ledger; /* and of what the file was converted from, if it was */
+    tbp_ledger_add(&l, &h->lost_before);
+    check_losses(f, h, &l);
+    check_ends(f, h, &l);
+    check_clock(f, h, &l);
     check_messages(f, h);
 }

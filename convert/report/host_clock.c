@@ -5,7 +5,7 @@
 #include "convert/report/host_clock.h"
 
 #include "base/sort.h"
-#include "convert/analyze/repair_marks.h"
+#include "convert/analyze/file_marks.h"
 #include "convert/model/stats.h"
 #include "convert/report/table_out.h"
 

@@ -176,6 +176,55 @@ class Check(Base):
             f.write(json.dumps({"schemaVersion": 1, "traceEvents": healthy(1) + [event("cpu_op", "last", 0, 5)]})[:-30])
         self.assertEqual(self.answer(path, code=1), {"records_dropped": (1, 4), "file_damaged": (1, None)})
 
+    def after_converting(self, path, *options):
+        """Findings of a file, which those of the xplane made of it must be, also of that file alone, and converted again."""
+        found = self.answer(path)
+        self.expect(0, "convert", path, "-o", self.path("log"), "--run", "r", "--host", "h", *options)
+        self.assertEqual(self.answer(self.path("log")), found)
+        shutil.copy(self.path("log", "plugins", "profile", "r", "h.xplane.pb"), self.path("moved.xplane.pb"))
+        self.assertEqual(self.answer(self.path("moved.xplane.pb")), found)
+        self.expect(0, "convert", self.path("moved.xplane.pb"), "-o", self.path("log2"), "--steps", "none")
+        self.assertEqual(self.answer(self.path("log2")), found)
+        shutil.rmtree(self.path("log"))
+        shutil.rmtree(self.path("log2"))
+        return found
+
+    def test_converting_makes_no_profile_fit(self):
+        op = [event("cpu_op", "op", 10 * i, 5) for i in range(9)]
+        other_clock = event("cpu_op", "far", 1e15, 5)
+        ended = {"ph": "E", "name": "never begun", "pid": 1, "tid": 1, "ts": 300}
+        begun = dict(ended, ph="B")
+        for right, events in ({"records_dropped": (1, 11), "events_without_end": (1, 10)}, op + [ended, begun]), \
+                ({"records_dropped": (2, 11)}, op + [dict(op[0], ts="x"), dict(op[0], dur="x")]), \
+                ({"other_clock": (1, 10)}, op + [other_clock]), \
+                ({"nothing_recorded": (1, None), "records_dropped": (1, 1)}, [dict(op[0], ts="x")]):
+            path = self.path("t.pt.trace.json")
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump({"schemaVersion": 1, "traceEvents": events}, f)
+            self.assertEqual(self.after_converting(path), dict(right, steps_unknown=(1, None)))
+            with open(path, "r+", encoding="utf-8") as f:
+                f.truncate(len(f.read()) - 30)
+            self.assertIn("file_damaged", self.after_converting(path))
+        with open(SAMPLE, "rb") as f, open(self.path("cut.xplane.pb"), "wb") as g:
+            g.write(f.read()[:40000])
+        self.assertEqual(set(self.after_converting(self.path("cut.xplane.pb"))),
+                         {"records_dropped", "file_damaged", "steps_unknown"})
+
+    def test_info_tells_what_was_lost_before(self):
+        path = self.path("cut.json")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(json.dumps({"schemaVersion": 1, "traceEvents": healthy()})[:-30])
+        self.expect(0, "convert", path, "-o", self.path("log"))
+        def host(where):
+            return json.loads(self.expect(0, "info", "--json", where).stdout)["runs"][0]["hosts"][0]
+        first, written = host(path), host(self.path("log"))
+        self.assertIsNone(first["lost_before"])
+        self.assertEqual(written["ledger"]["counters"], {})
+        self.assertEqual({k: v["count"] for k, v in written["lost_before"]["counters"].items()},
+                         {k: v["count"] for k, v in first["ledger"]["counters"].items()})
+        self.assertIn("converted from an input with\n      event_dropped 1: ",
+                      self.expect(0, "info", self.path("log")).stdout)
+
     def test_what_the_recorder_says_it_lost(self):
         path = self.path("h.xplane.pb")
         with open(path, "wb") as f:

@@ -2,6 +2,7 @@
  *
  * The table of counters: what is damage, and that whoever speaks of damage means that.
  */
+#include "convert/analyze/file_marks.h"
 #include "convert/analyze/host_notes.h"
 #include "convert/analyze/rewrite_xplane.h"
 #include "tests/support/tiny_run.h"
@@ -53,6 +54,23 @@ Test(ledger, damage_is_told_on_pages_and_not_copied) {
                      tbp_ledger_name(k));
         tbp_arena_release(&a);
         tiny_close(&run);
+    }
+}
+
+/* Lost between the input and an xplane that is written of it, which does not show it any more. Not:
+ * what stands in that xplane, too, and what is left out of something else, or only then. */
+Test(ledger, every_loss_is_marked_in_what_is_written) {
+    for (int i = 0; i < TBP_LEDGER_KEYS; i++) {
+        enum tbp_ledger_key k = (enum tbp_ledger_key)i;
+        bool is_elsewhere =
+            k == TBP_LEDGER_HLO_DAMAGED || k == TBP_LEDGER_VIEW_CAP || k == TBP_LEDGER_WRITE_CAP;
+        char name[64];
+        struct tbp_ledger l;
+        tbp_ledger_init(&l);
+        tbp_ledger_count(&l, k, 1, 0);
+        snprintf(name, sizeof name, "tbprof_%s", tbp_ledger_name(k));
+        if ((tbp_ledger_has_loss(&l) || tbp_ledger_has_damage(&l)) && !is_elsewhere)
+            cr_expect(tbp_is_file_mark(tbp_str_c(name)), "%s", name);
     }
 }
 

@@ -186,6 +186,37 @@ Test(rewrite_xplane, adds_to_what_was_repaired_before) {
           "    5us +1us \"late\"\n");
 }
 
+/* What an input lacked from which the file was converted stays with it, whatever is done to it. */
+Test(rewrite_xplane, keeps_what_was_lost_before) {
+    check("plane 1 \"/host:CPU\"\n"
+          "  statname #1 \"tbprof_json_cut\"\n"
+          "  statname #2 \"tbprof_events_dropped\"\n"
+          "  statname #3 \"tbprof_event_dropped\"\n"
+          "  name #1 \"late\"\n"
+          "  name #2 \"early\"\n"
+          "  stat tbprof_json_cut=1\n"
+          "  stat tbprof_events_dropped=3\n"
+          "  stat tbprof_event_dropped=3\n"
+          "  line 1 \"main\"\n"
+          "    5us +1us \"late\"\n"
+          "    1us +1us \"early\"\n",
+          TBP_SEMANTICS_REPAIR, true,
+          "plane 1 \"/host:CPU\"\n"
+          "  statname #1 \"tbprof_json_cut\"\n"
+          "  statname #2 \"tbprof_events_dropped\"\n"
+          "  statname #3 \"tbprof_event_dropped\"\n"
+          "  statname #4 \"tbprof_repair_order\"\n"
+          "  name #1 \"late\"\n"
+          "  name #2 \"early\"\n"
+          "  stat tbprof_repair_order=1\n"
+          "  stat tbprof_event_dropped=3\n"
+          "  stat tbprof_json_cut=1\n"
+          "  stat tbprof_events_dropped=3\n"
+          "  line 1 \"main\"\n"
+          "    1us +1us \"early\"\n"
+          "    5us +1us \"late\"\n");
+}
+
 /* The plane that was added for plugin 2.19.0 is no plane of the profile, and stays in the file. */
 Test(rewrite_xplane, leaves_out_what_it_added_before) {
     static const char text[] = "plane 4 \"/device:GPU:0\"\n"
