@@ -365,6 +365,7 @@ static void add_file(struct tbp_runs *runs, struct tbp_arena *arena, const char 
     describe_folder(&run, arena, *folder ? folder : ".");
     if (!run.logdir)
         run.name = tbp_arena_str(arena, host).p;
+    run.full_name = run.name;
     *tbp_vec_push(&runs->list) = run;
 }
 
@@ -377,7 +378,7 @@ static bool add_zip_member(struct tbp_runs *runs, struct tbp_arena *arena, const
     struct tbp_run run = {.below = ""};
     struct tbp_str host = host_of_file(name, arena);
     *add_host(&run, arena) = (struct tbp_run_file){host, path, path, name, (uint64_t)st.st_size};
-    run.name = tbp_arena_str(arena, host).p;
+    run.name = run.full_name = tbp_arena_str(arena, host).p;
     *tbp_vec_push(&runs->list) = run;
     return true;
 }
@@ -406,6 +407,18 @@ static bool is_companion(const char *name) {
     return tbp_str_starts(s, "ALL_HOSTS.") || tbp_rundir_split(s, &host, &suffix);
 }
 
+/* Runs of one name are known by where they lie. */
+static void name_in_full(struct tbp_run *run, struct tbp_arena *arena, const char *root) {
+    const char *below = run->below ? run->below : "";
+    size_t n_root = strlen(root), n = strlen(below);
+    if (run->folder && strncmp(run->folder, root, n_root) == 0 && run->folder[n_root] == '/') {
+        below = run->folder + n_root + 1;
+        const char *slash = strrchr(below, '/');
+        n = slash ? (size_t)(slash - below) : 0;
+    }
+    run->full_name = n ? tbp_arena_printf(arena, "%.*s/%s", (int)n, below, run->name) : run->name;
+}
+
 static int find_below(struct tbp_runs *runs, struct tbp_arena *arena, const char *input,
                       struct tbp_error *err) {
     char *root = tbp_arena_printf(arena, "%s", input);
@@ -414,6 +427,8 @@ static int find_below(struct tbp_runs *runs, struct tbp_arena *arena, const char
     size_t before = runs->list.n, n_skipped = runs->skipped.n;
     int status = walk(runs, arena, root, err);
     tbp_unite_ranks(runs, before, arena);
+    for (size_t i = before; i < runs->list.n; i++)
+        name_in_full(&runs->list.at[i], arena, root);
     if (status || runs->list.n > before)
         return status;
     if (runs->skipped.n > n_skipped)

@@ -31,7 +31,8 @@ struct tbp_run_file {
 };
 
 struct tbp_run {
-    const char *name; /* folder below plugins/profile; of a lone file: its host */
+    const char *name;      /* folder below plugins/profile; of a lone file: its host */
+    const char *full_name; /* the same behind the folders between it and the INPUT: "train/NAME" */
     const char
         *logdir;       /* what holds plugins/profile; NULL if the files do not lie in that layout */
     const char *below; /* logdir relative to the INPUT, "" or "train" */

@@ -194,6 +194,8 @@ static void unite(struct tbp_runs *runs, struct member *m, size_t n, size_t span
     run->name = name_of_folder(run->folder, m->n_above, arena);
     if (n_spans > 1)
         run->name = tbp_arena_printf(arena, "%s_span%zu", run->name, span + 1);
+    run->folder =
+        m->n_above ? tbp_arena_printf(arena, "%.*s", (int)m->n_above - 1, run->folder) : ".";
     run->hosts = hosts;
     run->n_hosts = run->cap_hosts = n;
     run->is_folder = true;

@@ -98,19 +98,19 @@ static int choose_run(struct tbp_run *out, const struct tbp_runs *runs, const ch
     tbp_nearest_init(&nearest, run_name ? run_name : "");
     for (size_t i = 0; i < runs->list.n; i++) {
         const struct tbp_run *r = &runs->list.at[i];
-        if (run_name && strcmp(r->name, run_name) != 0) {
-            tbp_nearest_try(&nearest, r->name);
+        if (run_name && strcmp(r->name, run_name) != 0 && strcmp(r->full_name, run_name) != 0) {
+            tbp_nearest_try(&nearest, r->full_name);
             continue;
         }
         if (found)
             return tbp_fail(err, TBP_E_USAGE,
                             "'%s' holds several runs ('%s', '%s' …): choose with --run NAME", input,
-                            found->name, r->name);
+                            found->full_name, r->full_name);
         found = r;
     }
     if (!found)
         return tbp_fail(err, TBP_E_NOT_FOUND, "no run '%s' in '%s'; nearest is '%s'", run_name,
-                        input, nearest.best ? nearest.best : runs->list.at[0].name);
+                        input, nearest.best ? nearest.best : runs->list.at[0].full_name);
     *out = *found;
     return TBP_OK;
 }

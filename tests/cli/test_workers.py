@@ -101,6 +101,24 @@ class Workers(Case):
         self.assertIn("two files of host 't' in run 'both'", r.stderr)
         self.assertIn("with another --host NAME for each", r.stderr)
 
+    def test_runs_of_one_name_are_chosen_by_their_folders(self):
+        for name in ("rank0/plugins/profile/T", "rank1/plugins/profile/T"):
+            os.makedirs(self.path("log", name))
+            shutil.copy(SAMPLE, self.path("log", name, "h.xplane.pb"))
+        r = self.expect(2, "stats", self.path("log"), "--run", "T")
+        self.assertIn("several runs ('rank0/T', 'rank1/T' …): choose with --run NAME", r.stderr)
+        self.assertIn("nearest is 'rank1/T'", self.expect(2, "stats", self.path("log"), "--run", "rank1/t").stderr)
+        self.assertEqual(self.expect(0, "stats", self.path("log"), "--run", "rank1/T").stdout,
+                         self.expect(0, "stats", self.path("log", "rank1", "plugins", "profile", "T")).stdout)
+        self.expect(0, "convert", self.path("log", "rank0"), self.path("log", "rank1"), "--run", "T", "-o", self.path("one"))
+        self.assertEqual(sorted(self.hosts(self.path("one"))["T"]), ["rank0", "rank1"])
+        for name, us in (("p/job/rank0", 1), ("p/job/rank1", 2), ("q/job/rank0", 4), ("q/job/rank1", 8), ("q/x/job", 16)):
+            self.write(f"{name}/w.pt.trace.json", trace(us))
+        for run, us in (("p/job", 3), ("q/job", 12), ("q/x/job", 16)):
+            for inputs in ([self.path("traces")], [self.path("traces") + "/"]):
+                rows = json.loads(self.expect(0, "stats", "--json", *inputs, "--run", run).stdout)["rows"]
+                self.assertEqual([r["device_us"] for r in rows if r["name"] == "gemm"], [us])
+
     def test_other_folders_side_by_side_stay_runs(self):
         for names in (["epoch_1", "epoch_2"], ["run0", "run1"], ["rank_0", "rank_00"], ["rank_0_a", "rank_1_b"],
                       ["frank0", "frank1"], ["rank_0"]):
