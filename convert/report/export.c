@@ -23,11 +23,11 @@ static int put_hosts(struct tbp_json *j, struct tbp_session *s, const struct tbp
     const struct tbp_host **hosts = TBP_NEW_N(arena, const struct tbp_host *, end - first + 1);
     struct tbp_export_chrome chrome;
     int status = TBP_OK;
-    if (r->kind == KIND_CHROME)
-        tbp_export_chrome_begin(&chrome, j);
     for (uint32_t i = first; i < end && !status; i++) {
         const struct tbp_host *h = hosts[i - first] = tbp_session_raw_host(s, i, err);
         struct tbp_str name = tbp_session_host_name(s, i);
+        if (h && i == first && r->kind == KIND_CHROME)
+            tbp_export_chrome_begin(&chrome, j, end - first == 1 ? h : NULL);
         if (!h)
             status = err->code;
         else if (r->kind == KIND_CHROME)

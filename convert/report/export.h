@@ -18,9 +18,14 @@ struct tbp_export_chrome {
     uint32_t n_pids;
     uint64_t n_python; /* calls of Python so far */
 };
-void tbp_export_chrome_begin(struct tbp_export_chrome *out, struct tbp_json *j);
+/* only: the host, read, if there is no other; else NULL. */
+void tbp_export_chrome_begin(struct tbp_export_chrome *out, struct tbp_json *j,
+                             const struct tbp_host *only);
 void tbp_export_chrome(struct tbp_export_chrome *out, struct tbp_json *j, const struct tbp_host *h);
 void tbp_export_chrome_end(struct tbp_json *j, const struct tbp_host *const *hosts, size_t n_hosts);
+/* Members of the document: devices, and the rank of a host without others. */
+void tbp_export_chrome_facts(struct tbp_json *j, const struct tbp_host *const *hosts,
+                             size_t n_hosts);
 /* By what number a device is known there. */
 int64_t tbp_export_chrome_device(const struct tbp_plane *plane);
 

@@ -31,9 +31,25 @@ struct chrome_line {
     TBP_VEC(struct python_call) python; /* those that run, the innermost last */
 };
 
-void tbp_export_chrome_begin(struct tbp_export_chrome *out, struct tbp_json *j) {
+void tbp_export_chrome_begin(struct tbp_export_chrome *out, struct tbp_json *j,
+                             const struct tbp_host *only) {
     *out = (struct tbp_export_chrome){.is_first = true};
-    tbp_json_lit(j, "{\"schemaVersion\":1,\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+    tbp_json_lit(j, "{\"schemaVersion\":1,\"displayTimeUnit\":\"ns\",");
+    if (only) {
+        tbp_export_chrome_facts(j, &only, 1);
+        tbp_json_char(j, ',');
+    }
+    tbp_json_lit(j, "\"traceEvents\":[");
+}
+
+void tbp_export_chrome_end(struct tbp_json *j, const struct tbp_host *const *hosts,
+                           size_t n_hosts) {
+    tbp_json_lit(j, "\n]");
+    if (n_hosts > 1) {
+        tbp_json_char(j, ',');
+        tbp_export_chrome_facts(j, hosts, n_hosts);
+    }
+    tbp_json_lit(j, "}\n");
 }
 
 int64_t tbp_export_chrome_device(const struct tbp_plane *plane) {

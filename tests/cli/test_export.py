@@ -127,6 +127,7 @@ class Export(Case):
         trace, back = self.again(path)
         self.assertEqual(trace["deviceProperties"], [dict(hopper, vendor="Nvidia")])
         self.assertEqual(trace["distributedInfo"], job)
+        self.assertEqual(list(trace)[-1], "traceEvents")  # tools look for the rank before the events
         self.assertIn('"device_type":"Nvidia GPU (Hopper)"', self.expect(0, "tool", "overview_page", back).stdout)
         self.assertEqual(json.loads(self.expect(0, "info", back, "--json").stdout)["runs"][0]["hosts"][0]["rank"], 5)
 
@@ -165,6 +166,7 @@ class Export(Case):
         hosts = [e["pid"] for e in trace["traceEvents"]
                  if e["ph"] == "M" and e["name"] == "process_name" and e["args"]["name"] == "/host:CPU"]
         self.assertEqual((len(hosts), len(set(hosts))), (2, 2))
+        self.assertEqual((trace["deviceProperties"], trace.get("distributedInfo")), ([], None))
 
     def test_launches_of_several_hosts_stay_apart(self):
         """Both ranks count their launches from 1 on: mm started 10 us of work, add 30; work without a launch has none."""

@@ -39,7 +39,7 @@ static void put_devices(struct tbp_json *j, const struct tbp_host *const *hosts,
                                       {NULL, NULL}};
     struct tbp_idmap seen = {0};
     const char *comma = "";
-    tbp_json_lit(j, ",\"deviceProperties\":[");
+    tbp_json_lit(j, "\"deviceProperties\":[");
     for (size_t h = 0; h < n_hosts; h++) {
         for (size_t p = 0; p < hosts[h]->n_planes; p++) {
             const struct tbp_plane *plane = &hosts[h]->planes[p];
@@ -71,11 +71,9 @@ static void put_rank(struct tbp_json *j, const struct tbp_host *h) {
     tbp_json_char(j, '}');
 }
 
-void tbp_export_chrome_end(struct tbp_json *j, const struct tbp_host *const *hosts,
-                           size_t n_hosts) {
-    tbp_json_lit(j, "\n]");
+void tbp_export_chrome_facts(struct tbp_json *j, const struct tbp_host *const *hosts,
+                             size_t n_hosts) {
     put_devices(j, hosts, n_hosts);
     if (n_hosts == 1) /* several are of several ranks */
         put_rank(j, hosts[0]);
-    tbp_json_lit(j, "}\n");
 }
