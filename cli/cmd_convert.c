@@ -563,7 +563,8 @@ static int convert_one(struct convert *c, const struct tbp_run *run, struct tbp_
     bool has_written = false;
     for (size_t i = 0; i < result.n_hosts; i++) {
         const struct tbp_convert_host *h = &result.hosts[i];
-        c->has_loss |= tbp_ledger_has_loss(&h->ledger) || h->lacks_xplane;
+        bool is_empty = i < run->n_hosts && !h->status && h->input_bytes == 0;
+        c->has_loss |= tbp_ledger_has_loss(&h->ledger) || h->lacks_xplane || is_empty;
         has_written |= !h->status;
         if (h->status)
             tbp_cli_error(c->cli, &h->err);

@@ -155,7 +155,7 @@ static int tell_losses(const struct tbp_cli *cli, struct tbp_session *s, const s
             continue;
         if (tbp_check_unchanged(h, &run->hosts[i], err))
             return err->code;
-        has_loss |= tbp_ledger_has_loss(&h->ledger);
+        has_loss |= tbp_ledger_has_loss(&h->ledger) || h->size_bytes == 0;
         tbp_warn_input(cli, h->path, h->size_bytes, &h->ledger);
     }
     if (strict && has_loss)

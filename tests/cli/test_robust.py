@@ -205,6 +205,10 @@ class Robust(Case):
             r = self.expect(0, "convert", "-o", self.path(f"o{n}"), *args)
             self.assertIn(f"'{files[1]}': empty file: no events", r.stderr)
             self.assertIn(": 2 hosts, ", r.stderr)
+            self.assertIn("(--strict)", self.expect(1, "convert", "--strict", "-o", self.path(f"o{n}"), *args).stderr)
+        self.expect(0, "tool", "overview_page", self.path("run"))
+        self.expect(1, "tool", "--strict", "overview_page", self.path("run"))
+        self.expect(0, "tool", "--strict", "overview_page", self.path("run"), "--host", "a")
         r = self.expect(1, "convert", "-o", self.path("o2"), *files)  # two runs: the other one is there
         self.assertIn("1 of 2 runs failed", r.stderr)
         self.assertEqual(os.listdir(self.path("o2", "plugins", "profile")), ["a"])

@@ -207,6 +207,13 @@ class Workers(Case):
         shutil.rmtree(self.path("traces", "rank_1"))
         self.assertIn("x.json' has no name", self.expect(2, "info", self.path("traces")).stderr)
 
+    def test_a_worker_without_bytes_is_a_loss(self):
+        self.write("a.100.pt.trace.json", trace(1))
+        self.expect(0, "convert", self.path("traces"), "-o", self.path("log"), "--strict")
+        self.write("b.100.pt.trace.json", "")
+        self.expect(0, "convert", self.path("traces"), "-o", self.path("log"))
+        self.expect(1, "convert", self.path("traces"), "-o", self.path("log"), "--strict")
+
     def test_a_folder_of_spools_names_the_command_for_them(self):
         os.mkdir(self.path("spools"))
         with open(self.path("spools", "vm_77.tbs"), "wb") as f:
