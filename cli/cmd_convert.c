@@ -356,8 +356,8 @@ static void tell_counters(const struct convert *c, const struct tbp_ledger *l) {
     }
 }
 
-/* The ledger as one line; under --quiet only if something was lost or odd, which a repair is not:
- * it is what the semantics asked for do. */
+/* The ledger as one line; under --quiet only if something was lost or odd, which a repair is not
+ * (it is what the semantics asked for do), nor what no page shows. */
 static void tell_run(const struct convert *c, const struct tbp_convert_job *job,
                      const struct tbp_convert_result *result) {
     struct tbp_ledger sum;
@@ -370,7 +370,7 @@ static void tell_run(const struct convert *c, const struct tbp_convert_job *job,
         n_removed += result->hosts[i].n_removed;
         n_caches += result->hosts[i].caches.list.n;
     }
-    if (c->v->common.quiet && tbp_ledger_has_repairs_only(&sum))
+    if (c->v->common.quiet && tbp_ledger_is_as_expected(&sum))
         return;
     size_t n_hosts = job->run->n_hosts;
     if (is_there(job)) {

@@ -43,11 +43,16 @@ void tbp_ledger_add(struct tbp_ledger *into, const struct tbp_ledger *from) {
         tbp_ledger_count(into, (enum tbp_ledger_key)k, from->count[k], from->first_offset[k]);
 }
 
+/* Records of a kind that no page shows are dropped, and none that anybody lacks. */
+static bool lacks_shown(const struct tbp_ledger *l) {
+    return l->events_dropped > l->count[TBP_LEDGER_NOT_SHOWN];
+}
+
 bool tbp_ledger_has_loss(const struct tbp_ledger *l) {
     for (int k = 0; k < TBP_LEDGER_KEYS; k++)
         if (counters[k].is_loss && l->count[k])
             return true;
-    return l->events_dropped != 0;
+    return lacks_shown(l);
 }
 
 bool tbp_ledger_has_damage(const struct tbp_ledger *l) {
@@ -66,18 +71,19 @@ bool tbp_ledger_is_repair(enum tbp_ledger_key key) {
     return strncmp(counters[key].name, "repair_", strlen("repair_")) == 0;
 }
 
-bool tbp_ledger_has_repairs_only(const struct tbp_ledger *l) {
+bool tbp_ledger_is_as_expected(const struct tbp_ledger *l) {
     for (int k = 0; k < TBP_LEDGER_KEYS; k++)
-        if (l->count[k] && !tbp_ledger_is_repair((enum tbp_ledger_key)k))
+        if (l->count[k] && k != TBP_LEDGER_NOT_SHOWN &&
+            !tbp_ledger_is_repair((enum tbp_ledger_key)k))
             return false;
-    return l->events_dropped == 0 && l->events_quarantined == 0;
+    return !lacks_shown(l) && l->events_quarantined == 0;
 }
 
 bool tbp_ledger_is_clean(const struct tbp_ledger *l) {
     for (int k = 0; k < TBP_LEDGER_KEYS; k++)
         if (l->count[k])
             return false;
-    return tbp_ledger_has_repairs_only(l);
+    return tbp_ledger_is_as_expected(l);
 }
 
 const char *tbp_ledger_name(enum tbp_ledger_key key) {

@@ -107,9 +107,10 @@ void tbp_ledger_count(struct tbp_ledger *l, enum tbp_ledger_key key, uint64_t n,
 void tbp_ledger_add(struct tbp_ledger *into,
                     const struct tbp_ledger *from); /* sums, smallest offsets */
 bool tbp_ledger_has_loss(const struct tbp_ledger *l);
-bool tbp_ledger_has_damage(const struct tbp_ledger *l);       /* of the file */
-bool tbp_ledger_is_clean(const struct tbp_ledger *l);         /* every counter is 0 */
-bool tbp_ledger_has_repairs_only(const struct tbp_ledger *l); /* or nothing at all */
+bool tbp_ledger_has_damage(const struct tbp_ledger *l); /* of the file */
+bool tbp_ledger_is_clean(const struct tbp_ledger *l);   /* every counter is 0 */
+/* Nothing lost, nothing odd: repairs at most, and records that no page shows. */
+bool tbp_ledger_is_as_expected(const struct tbp_ledger *l);
 bool tbp_ledger_is_repair(enum tbp_ledger_key key);
 enum tbp_damage tbp_ledger_damage_of(enum tbp_ledger_key key);
 const char *tbp_ledger_name(enum tbp_ledger_key key);

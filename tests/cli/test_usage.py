@@ -349,6 +349,17 @@ class Usage(Case):
     def test_quiet_is_silent_of_repairs(self):
         self.assertEqual(self.expect(0, "convert", "-q", SAMPLE, "-o", self.path("o")).stderr, "")
 
+    def test_what_no_page_shows_is_neither_lost_nor_odd(self):
+        op = {"ph": "X", "name": "op", "pid": 1, "tid": 1, "ts": 5, "dur": 2}
+        path = self.path("t.json")
+        for events, told in ([op, dict(op, ph="V")], ""), ([op, dict(op, ph="V"), dict(op, ts="x")], "no_time 1"):
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump(events, f)
+            self.assertIn("not_shown 1", self.expect(0, "convert", path, "-o", self.path("o")).stderr)
+            r = self.expect(1 if told else 0, "convert", "-q", "--strict", path, "-o", self.path("o"))
+            self.assertEqual(bool(r.stderr), bool(told), r.stderr)
+            self.assertIn(told, r.stderr)
+
     def test_no_colour_unless_asked(self):
         self.assertNotIn("\033", self.expect(2, "convert", "--nonsense").stderr)
         self.assertIn("\033", self.expect(2, "info", "--color", "always", self.path("nothing")).stderr)
