@@ -10,6 +10,7 @@
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,8 +115,11 @@ static int set_choice(const struct tbp_opt *o, unsigned *value, const char *text
     if (nearest.best)
         return tbp_fail(err, TBP_E_OPTION, "'%s' is no value of '%s'; did you mean '%s'?", text,
                         o->name, nearest.best);
-    return tbp_fail(err, TBP_E_OPTION, "'%s' is no value of '%s'; one is '%s'", text, o->name,
-                    o->choices[0]);
+    char all[TBP_ERROR_TEXT];
+    size_t n = 0;
+    for (unsigned i = 0; o->choices[i] && n < sizeof all; i++)
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s'%s'", i ? ", " : "", o->choices[i]);
+    return tbp_fail(err, TBP_E_OPTION, "'%s' is no value of '%s'; it has %s", text, o->name, all);
 }
 
 static void list_add(struct tbp_opt_list *l, struct tbp_arena *arena, const char *text) {

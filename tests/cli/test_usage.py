@@ -349,6 +349,12 @@ class Usage(Case):
     def test_quiet_is_silent_of_repairs(self):
         self.assertEqual(self.expect(0, "convert", "-q", SAMPLE, "-o", self.path("o")).stderr, "")
 
+    def test_a_value_that_is_none_names_those_that_are(self):
+        r = self.expect(2, "convert", SAMPLE, "--for", "xyzzy")
+        self.assertIn("'xyzzy' is no value of 'for'; it has 'newest', 'legacy', 'all'", r.stderr)
+        r = self.expect(2, "convert", SAMPLE, "--for", "newst")
+        self.assertIn("did you mean 'newest'?", r.stderr)
+
     def test_what_no_page_shows_is_neither_lost_nor_odd(self):
         op = {"ph": "X", "name": "op", "pid": 1, "tid": 1, "ts": 5, "dur": 2}
         path = self.path("t.json")
