@@ -286,6 +286,7 @@ void tbp_json_trace_end(struct tbp_json_trace *jt) {
     tbp_input_drop_pages(&jt->host->input);
     tbp_trace_release(&jt->trace);
     tbp_vec_release(&jt->scratch);
+    tbp_vec_release(&jt->even);
 }
 
 int tbp_json_trace_read(struct tbp_host *host, const struct tbp_json_dialect *dialect, void *ctx,
@@ -341,6 +342,49 @@ bool tbp_json_trace_has_any(const uint8_t *data, size_t size, const char *const 
 
 /* ---- values ---- */
 
+enum char_class { CHAR_OTHER, CHAR_BLANK, CHAR_OPENS, CHAR_CLOSES, CHAR_COMMA, CHAR_COLON };
+
+static const uint8_t class_of[256] = {
+    [' '] = CHAR_BLANK, ['\t'] = CHAR_BLANK, ['\n'] = CHAR_BLANK, ['\r'] = CHAR_BLANK,
+    ['['] = CHAR_OPENS, ['{'] = CHAR_OPENS,  [']'] = CHAR_CLOSES, ['}'] = CHAR_CLOSES,
+    [','] = CHAR_COMMA, [':'] = CHAR_COLON,
+};
+
+/* Writes a list or object evenly spaced, as PyTorch prints shapes. `to` has room for twice as many
+ * bytes. Blanks in strings stay, and one between values that lost their comma. */
+static size_t put_even(struct tbp_str s, char *to) {
+    size_t n = 0;
+    bool in_string = false, is_apart = false;
+    enum char_class before = CHAR_OPENS;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        enum char_class class = in_string ? CHAR_OTHER : class_of[(uint8_t)c];
+        if (class == CHAR_BLANK) {
+            is_apart = before != CHAR_OPENS;
+            continue;
+        }
+        if (is_apart | (before >= CHAR_COMMA) && class < CHAR_CLOSES)
+            to[n++] = ' ';
+        is_apart = false;
+        before = class;
+        to[n++] = c;
+        if (c == '\\' && in_string && i + 1 < s.n)
+            to[n++] = s.p[++i];
+        else
+            in_string ^= c == '"';
+    }
+    return n;
+}
+
+static struct tbp_str even_text(struct tbp_json_trace *jt, struct tbp_str s) {
+    tbp_vec_reserve(&jt->even, 2 * s.n + 1);
+    return (struct tbp_str){jt->even.at, put_even(s, jt->even.at)};
+}
+
+static bool is_list(const struct tbp_json_value *v) {
+    return v->token == TBP_JSON_ARRAY || v->token == TBP_JSON_OBJECT;
+}
+
 struct tbp_str tbp_json_trace_text(struct tbp_json_trace *jt, const struct tbp_json_value *v) {
     if (v->token == TBP_JSON_TRUE)
         return TBP_STR("true");
@@ -350,17 +394,24 @@ struct tbp_str tbp_json_trace_text(struct tbp_json_trace *jt, const struct tbp_j
         return TBP_STR_NONE;
     if (v->is_plain)
         return v->text;
-    if (v->token != TBP_JSON_STRING && tbp_utf8_valid_prefix(v->text) == v->text.n)
-        return v->text;
-    if (v->token == TBP_JSON_STRING && !memchr(v->text.p, '\\', v->text.n) &&
-        tbp_utf8_valid_prefix(v->text) == v->text.n)
-        return v->text;
-    tbp_vec_reserve(&jt->scratch, tbp_json_decode_room(v->text));
-    return (struct tbp_str){jt->scratch.at, tbp_json_decode(&jt->json, v->text, jt->scratch.at)};
+    bool has_escapes = v->token == TBP_JSON_STRING && memchr(v->text.p, '\\', v->text.n);
+    struct tbp_str text = is_list(v) ? even_text(jt, v->text) : v->text;
+    if (!has_escapes && tbp_utf8_valid_prefix(text) == text.n)
+        return text;
+    tbp_vec_reserve(&jt->scratch, tbp_json_decode_room(text));
+    return (struct tbp_str){jt->scratch.at, tbp_json_decode(&jt->json, text, jt->scratch.at)};
 }
 
+/* Lists repeat, and most are even: a text that turned out to be so is not gone through again. */
 uint32_t tbp_json_trace_intern(struct tbp_json_trace *jt, const struct tbp_json_value *v) {
-    return tbp_trace_text(&jt->trace, tbp_json_trace_text(jt, v));
+    enum { USE_EVEN = 8 };
+    struct tbp_trace *t = &jt->trace;
+    uint32_t known = is_list(v) ? tbp_strtab_get(&t->texts, v->text) : TBP_MAP_NONE;
+    if (known != TBP_MAP_NONE && t->uses.at[known] & USE_EVEN)
+        return known;
+    uint32_t text = tbp_trace_text(t, tbp_json_trace_text(jt, v));
+    t->uses.at[text] |= text == known ? USE_EVEN : 0;
+    return text;
 }
 
 bool tbp_json_trace_id(struct tbp_json_trace *jt, const struct tbp_json_value *v, int64_t *id,

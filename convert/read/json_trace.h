@@ -53,7 +53,7 @@ struct tbp_json_trace {
     const struct tbp_json_dialect *dialect;
     void *ctx;                    /* of the dialect */
     struct tbp_json_event *event; /* the one being read */
-    TBP_VEC(char) scratch;
+    TBP_VEC(char) scratch, even;
     uint64_t n_events, dropped; /* dropped: bytes of the input that left memory */
     bool has_list;              /* there was a list of events, maybe an empty one */
 };
@@ -77,7 +77,8 @@ bool tbp_json_trace_looks_so(const uint8_t *data, size_t size);
  * where its events begin, or at its end. */
 bool tbp_json_trace_has_any(const uint8_t *data, size_t size, const char *const *texts);
 
-/* Text of a string (escapes undone, valid UTF-8) or number; valid until the next call. */
+/* Text of a string (escapes undone, valid UTF-8) or number; valid until the next call. Lists and
+ * objects have a blank behind each comma and colon and no other, however the file spaces them. */
 struct tbp_str tbp_json_trace_text(struct tbp_json_trace *jt, const struct tbp_json_value *v);
 /* The same as a number of the trace's texts. */
 uint32_t tbp_json_trace_intern(struct tbp_json_trace *jt, const struct tbp_json_value *v);

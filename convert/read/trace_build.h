@@ -119,8 +119,8 @@ struct tbp_trace_step { /* made by finish, in order of start */
 struct tbp_trace {
     struct tbp_host *host;
     struct tbp_strtab texts; /* number 0: "" */
-    TBP_VEC(uint8_t) uses;   /* of texts: bits 1 event name, 2 stat name, 4 reference */
-    struct tbp_strtab sets;  /* number 0: no stats */
+    TBP_VEC(uint8_t) uses;  /* of texts: bits 1 event name, 2 stat name, 4 reference, 8 even list */
+    struct tbp_strtab sets; /* number 0: no stats */
     TBP_VEC(struct tbp_trace_plane) planes;
     struct tbp_strtab plane_names;
     TBP_VEC(struct tbp_trace_track) tracks;

@@ -138,6 +138,16 @@ class Averages(Case):
         self.assertIn(("k", "/device:GPU:0"), self.rows(path, "--group-by", "device"))
         self.assertIn(("inner", "w"), self.rows(path, "--group-by", "host"))
 
+    def test_blanks_in_a_shape_tell_nothing_apart(self):
+        """But for those in a string, and one where a comma was lost."""
+        event = '{"ph": "X", "cat": "cpu_op", "name": "mm", "pid": 1, "tid": 1, "ts": %d, "dur": 2, "args": {"Input Dims": %s}}'
+        lists = ['[[2,3]]', '[[2, 3]]', '[\n  [\n    2,\n\t3\r\n  ]\n]', '[ [2 ,3 ] ]', '["a,  b\\"  ]" ,{"k" :[ ]}]', '[2  3]']
+        path = self.path("blanks.pt.trace.json")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write('{"schemaVersion": 1, "traceEvents": [%s]}' % ",".join(event % (10 * i, v) for i, v in enumerate(lists)))
+        rows = {group: r["count"] for (_, group), r in self.rows(path, "--group-by", "shape").items()}
+        self.assertEqual(rows, {"[[2, 3]]": 4, '["a,  b\\"  ]", {"k": []}]': 1, "[2 3]": 1})
+
     def test_one_row_per_type(self):
         path = self.profile([op("aten::mm", 0, 10), op("xla::mm", 20, 30), op("aten::add", 60, 1)])
         rows = {n: (r["count"], r["cpu_us"]) for (n, _), r in self.rows(path, "--group-by", "type").items()}

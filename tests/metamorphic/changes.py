@@ -156,6 +156,16 @@ def bom(data, _):
     return None if b"\0" in data else b"\xef\xbb\xbf" + data
 
 
+def blanks_added(data, _):
+    document = loads(data)
+    return json.dumps(document, indent=2, separators=(" ,", " : ")).encode() if document is not None else None
+
+
+def blanks_left_out(data, _):
+    document = loads(data)
+    return json.dumps(document, separators=(",", ":")).encode() if document is not None else None
+
+
 def two_documents(data, r):
     """The events in two documents, one after the other, as two files read together are."""
     document = loads(data)
@@ -481,7 +491,7 @@ def packet_pids(data, _):
 
 JSON = {"events shuffled": on_events(lambda events, r: shuffled(events, r, place)), "keys in another order": key_order,
         "an hour later": on_events(json_later), "other process numbers": on_events(other_pids), "byte order mark": bom,
-        "two documents": two_documents}
+        "two documents": two_documents, "blanks added": blanks_added, "blanks left out": blanks_left_out}
 XPLANE = {"planes in another order": mix_planes, "lines in another order": mix_lines,
           "metadata in another order": mix_metadata, "events shuffled": mix_events, "lines seconds later": lines_later,
           "two halves": planes_apart}
@@ -495,7 +505,8 @@ SQLITE = {"rows shuffled": sqlite_rows, "columns in another order": sqlite_colum
 FOLDERS = {"rows shuffled": (csv_rows, None), "events shuffled": (None, JSON["events shuffled"]),
            "keys in another order": (csv_columns, key_order), "an hour later": (csv_later, JSON["an hour later"]),
            "other process numbers": (csv_pids, JSON["other process numbers"]), "byte order mark": (bom, bom),
-           "two documents": (two_tables, two_documents)}
+           "two documents": (two_tables, two_documents), "blanks added": (None, blanks_added),
+           "blanks left out": (None, blanks_left_out)}
 
 
 def mindspore_later(name, data):

@@ -186,6 +186,7 @@ KINDS = {"order": ("events shuffled", "rows shuffled", "sequences interleaved"),
          "keys": ("keys in another order", "columns in another order", "metadata in another order"),
          "gzip": ("gzip",), "byte order mark": ("byte order mark",), "time": ("an hour later", "lines seconds later"),
          "processes": ("other process numbers",),
+         "blanks": ("blanks added", "blanks left out"),
          "two files": ("two documents", "two tables", "two files", "two halves", "sequences apart")}
 REASONS = {("_summary_3.txt", None): "one row per sum, without a time or a process; a report that people read",
            (".tbs", None): "of our own runtime alone, by place; what it holds is compared with the program's own record",
@@ -203,7 +204,8 @@ REASONS = {("_summary_3.txt", None): "one row per sum, without a time or a proce
            (".sqlite", "byte order mark"): "no text", (".sqlite", "two files"): "a database is one file",
            (".nvvp", "byte order mark"): "no text", (".nvvp", "two files"): "a database is one file",
            (".rpd", "byte order mark"): "no text", (".rpd", "two files"): "a database is one file",
-           (".db", "byte order mark"): "no text", (".db", "two files"): "a database is one file"}
+           (".db", "byte order mark"): "no text", (".db", "two files"): "a database is one file",
+           ("", "blanks"): "not of JSON, in which they mean nothing"}
 
 
 def cell(name, kind, done):
@@ -234,7 +236,7 @@ def prepared(path, folder):
     data = inputs.bytes_of(path)
     document = changes.loads(data) if kind_of(path, data) == "json" else None
     if document is not None:
-        data = changes.dumps(document) # lists among arguments are shown as they are written
+        data = changes.dumps(document) # escapes in lists among arguments are shown as they are written
     source = write(os.path.join(folder, "source"), os.path.basename(path).removesuffix(".gz"), data)
     return source, changed_files(source, data, folder)
 
