@@ -58,14 +58,19 @@ static void add(struct cntk *c, struct tbp_str described, struct tbp_trace_event
         *tbp_vec_push(&c->steps) = (struct mark){e->start_ns, row};
 }
 
+/* Those of one moment by their threads. */
 static int by_start(const void *a, const void *b, void *ctx) {
     const struct mark *x = a, *y = b;
-    (void)ctx;
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    const struct tbp_trace *t = ctx;
+    int64_t p = t->tracks.at[t->rows.at[x->row].track].id;
+    int64_t q = t->tracks.at[t->rows.at[y->row].track].id;
+    return p < q ? -1 : p > q;
 }
 
 static void number_steps(struct cntk *c) {
-    tbp_sort(c->steps.at, c->steps.n, sizeof *c->steps.at, by_start, NULL);
+    tbp_sort(c->steps.at, c->steps.n, sizeof *c->steps.at, by_start, &c->jt.trace);
     for (size_t i = 0; i < c->steps.n; i++) {
         struct tbp_trace_row *row = &c->jt.trace.rows.at[c->steps.at[i].row];
         row->flags |= TBP_TRACE_STEP;

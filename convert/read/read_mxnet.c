@@ -22,6 +22,7 @@ struct gauge { /* a counter of memory said so */
 struct frame { /* row that may be a step */
     int64_t start_ns;
     uint32_t row, name;
+    int64_t pid, tid;
 };
 
 enum { MAX_COUNTERS = 1000 }; /* of which the domain is told */
@@ -89,31 +90,60 @@ static void read_counter(struct mxnet *m, const struct tbp_json_event *e,
     tbp_trace_add(t, out);
 }
 
-static int by_time(const void *a, const void *b, void *ctx) {
+static int by_number(int64_t a, int64_t b) {
+    return a < b ? -1 : a > b;
+}
+
+static int by_gauge(const void *a, const void *b, void *ctx) {
     const struct gauge *x = a, *y = b;
-    (void)ctx;
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+    const struct tbp_strtab *texts = ctx;
+    int order = by_number(x->start_ns, y->start_ns);
+    if (order == 0 && x->allocator != y->allocator)
+        return tbp_str_cmp(texts->strs[x->allocator], texts->strs[y->allocator]);
+    order = order ? order : by_number(x->value, y->value);
+    order = order ? order : by_number(x->tid, y->tid);
+    return order ? order : by_number(x->pid, y->pid);
+}
+
+static void add_gauge(struct mxnet *m, const struct gauge *g, int64_t *value) {
+    struct tbp_trace *t = &m->jt->trace;
+    tbp_trace_memory(t,
+                     &(struct tbp_trace_memory_event){.track = tbp_trace_thread(t, g->pid, g->tid),
+                                                      .allocator = g->allocator,
+                                                      .start_ns = g->start_ns,
+                                                      .bytes = g->value - *value,
+                                                      .allocated = g->value});
+    *value = g->value;
+}
+
+/* Samples of one moment, smallest first: in which order they were taken is not told. From what was
+ * before, up from the smallest or down from the largest, whichever is nearer. */
+static void add_moment(struct mxnet *m, const struct gauge *g, size_t n, int64_t *value) {
+    bool falls = n > 1 && *value > g[0].value / 2 + g[n - 1].value / 2;
+    for (size_t i = 0; i < n; i++)
+        add_gauge(m, &g[falls ? n - 1 - i : i], value);
 }
 
 /* What rises was allocated, what falls freed; by whom is not told. */
 static void add_memory(struct mxnet *m) {
-    struct tbp_trace *t = &m->jt->trace;
-    struct tbp_idmap last = {0}; /* allocator -> its gauge before */
-    tbp_sort(m->gauges.at, m->gauges.n, sizeof *m->gauges.at, by_time, NULL);
-    for (uint32_t i = 0; i < m->gauges.n; i++) {
-        const struct gauge *g = &m->gauges.at[i];
+    struct tbp_idmap numbers = {0}; /* of allocators */
+    tbp_sort(m->gauges.at, m->gauges.n, sizeof *m->gauges.at, by_gauge, &m->jt->trace.texts);
+    TBP_VEC(int64_t) values = {0}; /* of allocators, by their number */
+    for (size_t from = 0, to; from < m->gauges.n; from = to) {
+        const struct gauge *g = &m->gauges.at[from];
         bool is_new;
-        uint32_t *before = tbp_idmap_put(&last, g->allocator, &is_new);
-        int64_t value_before = is_new ? 0 : m->gauges.at[*before].value;
-        *before = i;
-        tbp_trace_memory(
-            t, &(struct tbp_trace_memory_event){.track = tbp_trace_thread(t, g->pid, g->tid),
-                                                .allocator = g->allocator,
-                                                .start_ns = g->start_ns,
-                                                .bytes = g->value - value_before,
-                                                .allocated = g->value});
+        for (to = from; to < m->gauges.n && m->gauges.at[to].start_ns == g->start_ns &&
+                        m->gauges.at[to].allocator == g->allocator;)
+            to++;
+        uint32_t *number = tbp_idmap_put(&numbers, g->allocator, &is_new);
+        if (is_new) {
+            *number = (uint32_t)values.n;
+            *tbp_vec_push(&values) = 0;
+        }
+        add_moment(m, g, to - from, &values.at[*number]);
     }
-    tbp_idmap_release(&last);
+    tbp_vec_release(&values);
+    tbp_idmap_release(&numbers);
 }
 
 /* ---- events ---- */
@@ -155,7 +185,7 @@ static void read_work(struct mxnet *m, const struct tbp_json_event *e,
     add_category(m, e);
     tbp_trace_add(t, out);
     if (t->rows.n > row && e->ph == '(')
-        *tbp_vec_push(&m->frames) = (struct frame){out->start_ns, row, out->name};
+        *tbp_vec_push(&m->frames) = (struct frame){out->start_ns, row, out->name, pid, tid};
     if (t->rows.n > row && e->ph == 'b' && is_operator(e))
         *tbp_vec_push(&m->tasks) = row;
 }
@@ -233,7 +263,9 @@ static int by_frame(const void *a, const void *b, void *ctx) {
     const struct frame *x = a, *y = b;
     const struct tbp_strtab *texts = ctx;
     int order = x->name == y->name ? 0 : tbp_str_cmp(texts->strs[x->name], texts->strs[y->name]);
-    return order ? order : x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+    order = order ? order : by_number(x->start_ns, y->start_ns);
+    order = order ? order : by_number(x->tid, y->tid);
+    return order ? order : by_number(x->pid, y->pid);
 }
 
 /* Frames of the name that there are most of, in order of time: what repeats within others is the

@@ -222,11 +222,15 @@ static void rank_tracks(struct tbp_trace *t) {
 
 /* ---- order of events ---- */
 
+/* Sums rise while memory is allocated, and fall while it is freed. */
 static int by_memory(const struct tbp_trace *t, const struct tbp_trace_memory *a,
                      const struct tbp_trace_memory *b) {
-    int order = by_number(b->bytes, a->bytes);
+    bool frees = a->bytes < 0;
+    if (frees != (b->bytes < 0))
+        return frees ? 1 : -1;
+    int order = by_number(frees ? b->allocated : a->allocated, frees ? a->allocated : b->allocated);
+    order = order ? order : by_number(b->bytes, a->bytes);
     order = order ? order : by_number((int64_t)a->address, (int64_t)b->address);
-    order = order ? order : by_number(a->allocated, b->allocated);
     order = order ? order : by_number(t->rank.at[a->allocator], t->rank.at[b->allocator]);
     return order ? order : by_number(a->reserved, b->reserved);
 }

@@ -3,6 +3,7 @@
 where they are at hand (../shared)."""
 import collections
 import csv
+import itertools
 import json
 import os
 import re
@@ -66,6 +67,21 @@ def printed_table(path, section):
 
 
 class MXNet(Import):
+    def test_sums_of_memory_of_one_moment_in_any_order(self):
+        """1, then 2 and 4, then 3 and 1 MiB: they rise, then fall."""
+        samples = [(10, 1), (20, 2), (20, 4), (30, 3), (30, 1)]
+        for order in itertools.permutations(samples):
+            path = self.path("profile.json")
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump({"traceEvents": [{"ph": "C", "cat": "Device Storage", "name": "Memory: gpu/0", "pid": 0, "tid": 0,
+                                            "ts": ts, "args": {"Memory: gpu/0": mib << 20}} for ts, mib in order]}, f)
+            timeline = memory_of(path, "gpu/0")[1]["sampledTimelineSnapshots"]
+            self.assertEqual([(int(s["timeOffsetPs"]) // 10**6, int(s["aggregationStats"]["heapAllocatedBytes"]) >> 20,
+                               s["activityMetadata"]["memoryActivity"], int(s["activityMetadata"]["allocationBytes"]) >> 20)
+                              for s in timeline],
+                             [(0, 1, "ALLOCATION", 1), (10, 2, "ALLOCATION", 1), (10, 4, "ALLOCATION", 2),
+                              (20, 3, "DEALLOCATION", 1), (20, 1, "DEALLOCATION", 2)])
+
     def test_operator_counts_once_memory_is_memory_frames_are_steps(self):
         path = self.fixture("mxnet.json")
         # 6 names; 3 + 2 + 2 pairs make 7 events and 7 ends; 3 of memory, 1 counter
