@@ -300,7 +300,7 @@ static bool is_before(const struct tbp_trace *t, const struct tbp_trace_row *a,
     bool pair_a = a->flags & (TBP_TRACE_BEGIN | TBP_TRACE_END);
     bool pair_b = b->flags & (TBP_TRACE_BEGIN | TBP_TRACE_END);
     if (pair_a && pair_b)
-        return a->dur_ps < b->dur_ps;
+        return a->dur_ps != b->dur_ps ? a->dur_ps < b->dur_ps : by_content(t, a, b) < 0;
     if (pair_a != pair_b)
         return pair_b;
     uint64_t dur_a = a->flags & TBP_TRACE_MEMORY ? 0 : a->dur_ps;
@@ -410,6 +410,20 @@ struct pairing {
     TBP_VEC(size_t) open; /* rows */
 };
 
+/* Ends without a name end what began last, so that on their tracks the order of the input counts
+ * where times are equal. On others it does not: ends come before begins. */
+static void order_pairs(struct tbp_trace *t) {
+    for (size_t i = 0; i < t->rows.n; i++)
+        if ((t->rows.at[i].flags & TBP_TRACE_END) && t->rows.at[i].name == 0)
+            t->tracks.at[t->rows.at[i].track].has_bare_ends = true;
+    for (size_t i = 0; i < t->rows.n; i++) {
+        struct tbp_trace_row *row = &t->rows.at[i];
+        if ((row->flags & (TBP_TRACE_BEGIN | TBP_TRACE_END)) &&
+            !t->tracks.at[row->track].has_bare_ends)
+            row->dur_ps = row->flags & TBP_TRACE_END ? 0 : 1;
+    }
+}
+
 static void close_at(struct pairing *p, size_t begin, int64_t ns, unsigned ps) {
     struct tbp_trace_row *row = &p->t->rows.at[begin];
     int64_t dur_ns = ns - row->start_ns;
@@ -432,32 +446,64 @@ static bool end_one(struct pairing *p, const struct tbp_trace_row *end) {
     return false;
 }
 
-static void pair_track(struct pairing *p, size_t from, size_t to) {
+static void count_unmatched(struct pairing *p) {
+    struct tbp_ledger *l = &p->t->host->ledger;
+    l->events_dropped++;
+    tbp_ledger_count(l, TBP_LEDGER_UNMATCHED_END, 1, TBP_NO_OFFSET);
+}
+
+/* Ends in [from, to); those without a begin move to the front. Returns how many these are. */
+static size_t end_all(struct pairing *p, size_t from, size_t to) {
+    struct tbp_trace_row *rows = p->t->rows.at;
+    size_t n_left = 0;
+    for (size_t i = from; i < to; i++) {
+        if (end_one(p, &rows[i]))
+            p->t->host->ledger.events_merged++;
+        else
+            rows[from + n_left++] = rows[i];
+    }
+    return n_left;
+}
+
+/* Begins and ends of one moment, ends first: they end what began earlier. What ends are left end
+ * what begins now. */
+static void pair_moment(struct pairing *p, size_t from, size_t to) {
+    size_t first_begin = from;
+    while (first_begin < to && (p->t->rows.at[first_begin].flags & TBP_TRACE_END))
+        first_begin++;
+    size_t n_left = end_all(p, from, first_begin);
+    for (size_t i = first_begin; i < to; i++)
+        *tbp_vec_push(&p->open) = i;
+    for (size_t n = end_all(p, from, from + n_left); n > 0; n--)
+        count_unmatched(p);
+}
+
+static bool is_same_moment(const struct tbp_trace_row *a, const struct tbp_trace_row *b) {
+    return a->start_ns == b->start_ns && a->start_ps == b->start_ps;
+}
+
+static void pair_track(struct pairing *p, size_t from, size_t to, bool has_bare_ends) {
     struct tbp_trace *t = p->t;
-    struct tbp_ledger *l = &t->host->ledger;
     int64_t last_ns = INT64_MIN;
     unsigned last_ps = 0;
     p->open.n = 0;
-    for (size_t i = from; i < to; i++) {
-        struct tbp_trace_row *row = &t->rows.at[i];
+    for (size_t i = from, next; i < to; i = next) {
+        const struct tbp_trace_row *row = &t->rows.at[i];
         bool is_pair = row->flags & (TBP_TRACE_BEGIN | TBP_TRACE_END);
         int64_t end_ns = row->start_ns + (is_pair ? 0 : (int64_t)(row->dur_ps / 1000));
         if (end_ns >= last_ns) {
             last_ns = end_ns;
             last_ps = row->start_ps;
         }
-        if (row->flags & TBP_TRACE_BEGIN)
-            *tbp_vec_push(&p->open) = i;
-        if ((row->flags & TBP_TRACE_END) && end_one(p, row)) {
-            l->events_merged++;
-        } else if (row->flags & TBP_TRACE_END) {
-            l->events_dropped++;
-            tbp_ledger_count(l, TBP_LEDGER_UNMATCHED_END, 1, TBP_NO_OFFSET);
-        }
+        next = i + 1;
+        while (is_pair && !has_bare_ends && next < to && is_same_moment(row, &t->rows.at[next]))
+            next++; /* pairs come last of a moment */
+        if (is_pair)
+            pair_moment(p, i, next);
     }
     for (size_t k = 0; k < p->open.n; k++)
         close_at(p, p->open.at[k], last_ns, last_ps);
-    tbp_ledger_count(l, TBP_LEDGER_UNFINISHED, p->open.n, TBP_NO_OFFSET);
+    tbp_ledger_count(&t->host->ledger, TBP_LEDGER_UNFINISHED, p->open.n, TBP_NO_OFFSET);
 }
 
 /* Pairs, drops the ends, and moves what has a target there. */
@@ -473,7 +519,7 @@ static bool pair_all(struct tbp_trace *t, const uint32_t *track_of_rank) {
     for (size_t from = 0, to; from < t->rows.n; from = to) {
         for (to = from; to < t->rows.n && t->rows.at[to].track == t->rows.at[from].track;)
             to++;
-        pair_track(&p, from, to);
+        pair_track(&p, from, to, t->tracks.at[track_of_rank[t->rows.at[from].track]].has_bare_ends);
     }
     size_t kept = 0;
     for (size_t i = 0; i < t->rows.n; i++) {
@@ -492,6 +538,7 @@ void tbp_trace_arrange(struct tbp_trace *t) {
     rank_texts(t);
     rank_planes(t);
     rank_tracks(t);
+    order_pairs(t);
     TBP_VEC(uint32_t) track_of_rank = {0};
     tbp_vec_reserve(&track_of_rank, t->tracks.n);
     for (uint32_t i = 0; i < t->tracks.n; i++)

@@ -4,6 +4,7 @@
 import csv
 import glob
 import io
+import itertools
 import json
 import os
 import unittest
@@ -124,6 +125,35 @@ class Averages(Case):
         self.assertEqual((inner["cpu_bytes"], inner["device_bytes"]), (384, 1000))
         free = rows["[memory]", ""]
         self.assertEqual((free["count"], free["cpu_bytes"], free["cpu_us"]), (1, 64, 0))
+
+    def paired(self, events):
+        """Durations by name, and how many begins and ends found none."""
+        path = self.path("pairs.json")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump([dict({"ph": ph, "pid": 1, "tid": 1, "ts": ts}, **({"name": name} if name else {})) for ph, name, ts in events], f)
+        host = json.loads(self.expect(0, "info", path, "--json").stdout)["runs"][0]["hosts"][0]
+        lost = tuple(host["ledger"]["counters"].get(key, {"count": 0})["count"] for key in ("unfinished", "unmatched_end"))
+        return {n: (r["min_us"], r["max_us"], r["count"]) for (n, _), r in self.rows(path).items()}, lost
+
+    def test_begins_and_ends_of_one_moment_in_any_order(self):
+        """Ends end what began earlier, those left over what begins then."""
+        for events, rows, lost in (
+                ("Bx10 Ex10 By20 Ey30", {"x": (0, 0, 1), "y": (10, 10, 1)}, (0, 0)),
+                ("Bx0 Ex10 Bx10 Ex30", {"x": (10, 20, 2)}, (0, 0)),
+                ("Bx0 Ex10 Bx10 Ex10", {"x": (0, 10, 2)}, (0, 0)),
+                ("Bx0 By0 Ey10 Bz10 Ex30 Ez30", {"x": (30, 30, 1), "y": (10, 10, 1), "z": (20, 20, 1)}, (0, 0)),
+                ("Ex10 By10 Ey20", {"y": (10, 10, 1)}, (0, 1)),
+                ("Ex10 Ex10 Bx10 Ez20", {"x": (0, 0, 1)}, (0, 2)),
+                ("Bx10 Bx10 Ex10 By20 Ey20", {"x": (10, 10, 1), "y": (0, 0, 1)}, (1, 0))): # in itself is once
+            events = [(e[0], e[1], int(e[2:])) for e in events.split()]
+            for order in itertools.islice(itertools.permutations(events), 0, None, 5 if len(events) < 5 else 89):
+                self.assertEqual(self.paired(order), (rows, lost), order)
+
+    def test_ends_without_a_name_end_what_began_last(self):
+        self.assertEqual(self.paired([("B", "x", 0), ("E", "", 10), ("B", "y", 10), ("E", "", 10)]),
+                         ({"x": (10, 10, 1), "y": (0, 0, 1)}, (0, 0)))
+        self.assertEqual(self.paired([("B", "x", 0), ("B", "y", 10), ("E", "", 10), ("E", "", 20)]),
+                         ({"x": (20, 20, 1), "y": (0, 0, 1)}, (0, 0)))
 
     def test_marks_of_the_profiler_are_no_rows(self):
         mark = {"ph": "i", "cat": "", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 500}

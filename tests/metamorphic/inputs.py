@@ -118,6 +118,37 @@ def timeline():
     return json.dumps({"traceEvents": events}).encode()
 
 
+def ties(dialect, seed=3):
+    """Begins and ends of which most share their moment with others: spans that follow each other or end together, of no
+    length, of one name twice, an end without a begin, a begin without an end; and counters. For MXNet frames, tasks and
+    sums of memory, too."""
+    r = random.Random(seed)
+    is_mxnet = dialect == "mxnet"
+    events = [{"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name}}
+              for pid, name in ((0, "gpu/0"), (1, "cpu/0"), (7, "operator")) if is_mxnet]
+
+    def add(ph, name, ts, pid, **more):
+        events.append(dict({"ph": ph, "cat": "operator", "name": name, "pid": pid, "tid": 5, "ts": US + ts}, **more))
+
+    for k in range(40):
+        ts, dur = 10 * r.randrange(8), 10 * r.randrange(3)
+        pid, name = r.choice((0, 1)), r.choice(("mul", "add", "relu"))
+        add("B", name, ts, pid, args={"k": r.randrange(3)})
+        add("E", name, ts + dur, pid)
+        add("b", name, ts, 7, id=k % 4)
+        add("e", name, ts + dur, 7, id=k % 4)
+        if is_mxnet and k % 4 == 0:
+            add("(", "batch", 20 * k, 1, cat="Training,frame")
+            add(")", "batch", 20 * k + 20 * (k % 3), 1, cat="Training,frame")
+        add("C", r.choice(("Memory: gpu/0", "Memory: cpu/0")), 10 * r.randrange(5), 0,
+            cat="Device Storage" if is_mxnet else "storage", args={"bytes": 1024 * r.randrange(9)})
+        add("C", "queue", 10 * r.randrange(5), 0, cat="user", args={"used": r.randrange(9)})
+    add("E", "mul", 0, 0)
+    add("B", "mul", 90, 0)
+    head = {"schemaVersion": 1} if dialect == "kineto" else {}
+    return json.dumps(dict(head, traceEvents=events)).encode()
+
+
 def spool(path, recorded):
     """What a program leaves behind that aborts while it is recorded (tests/capture/recorded.c), of two threads."""
     with tempfile.TemporaryDirectory() as folder:
@@ -133,7 +164,8 @@ def made(folder, recorded=None):
     if recorded and os.path.exists(recorded):
         spool(os.path.join(folder, "left.tbs"), recorded)
     named = {"kineto.pt.trace.json": kineto(), "chrome.json": chrome(), "grouped.json": grouped(),
-             "timeline.json": timeline()}
+             "timeline.json": timeline(), "ties.json": ties("chrome"), "ties_mxnet.json": ties("mxnet"),
+             "ties.pt.trace.json": ties("kineto")}
     for name, data in named.items():
         with open(os.path.join(folder, name), "wb") as f:
             f.write(data)
