@@ -107,9 +107,9 @@ static void text_host(FILE *out, const struct tbp_host *h) {
     struct span s = host_span(h);
     fputs("  host ", out);
     tbp_cli_print(out, h->name);
-    fprintf(out, ": %s, %" PRIu64 " byte%s, %zu plane%s, %" PRIu64 " event%s, %.3f ms\n",
-            tbp_host_format(h), h->size_bytes, tbp_plural(h->size_bytes), h->n_planes,
-            tbp_plural(h->n_planes), s.events, tbp_plural(s.events), span_ms(&s));
+    fprintf(out, ": %s, %" PRIu64 " byte%s, %zu plane%s, %" PRIu64 " event%s, %.3f ms\n", h->format,
+            h->size_bytes, tbp_plural(h->size_bytes), h->n_planes, tbp_plural(h->n_planes),
+            s.events, tbp_plural(s.events), span_ms(&s));
     for (size_t i = 0; i < h->n_planes; i++)
         text_plane(out, &h->planes[i]);
 }
@@ -225,7 +225,7 @@ static void json_plane(struct tbp_json *j, const struct tbp_plane *p) {
 
 static void json_host(struct tbp_json *j, const struct tbp_host *h) {
     struct span s = host_span(h);
-    tbp_json_printf(j, ",\"format\":\"%s\"", tbp_host_format(h));
+    tbp_json_printf(j, ",\"format\":\"%s\"", h->format);
     json_rank(j, h);
     json_number(j, "bytes", h->size_bytes);
     json_span(j, &s);

@@ -141,7 +141,7 @@ static struct tbp_receipt_facts facts_of(const struct run_state *run, struct tbp
     return (struct tbp_receipt_facts){
         .version = TBP_STR(TBP_VERSION),
         .input = tbp_str_c(file->label),
-        .format = tbp_str_c(tbp_host_format(host)),
+        .format = tbp_str_c(host->format),
         .semantics = reading_of(run->job, &host->arena),
         .input_bytes = host->input.size,
         .input_crc32 = sum_of(&host->input),

@@ -161,8 +161,3 @@ int tbp_find_host(const struct tbp_session *s, const char *name, uint32_t *host,
     return tbp_fail(err, TBP_E_NOT_FOUND, "no host '%s'; the run has %u, the first is '%.*s'", name,
                     n, (int)first.n, first.p);
 }
-
-const char *tbp_host_format(const struct tbp_host *h) {
-    const struct tbp_reader *reader = tbp_reader_of(&h->input);
-    return reader ? reader->name : "unknown";
-}

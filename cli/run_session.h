@@ -67,7 +67,4 @@ int tbp_find_one_run(struct tbp_run *out, const struct tbp_cli *cli, const char 
 int tbp_find_host(const struct tbp_session *s, const char *name, uint32_t *host,
                   struct tbp_error *err);
 
-/* Name of the reader whose format the host's bytes have. */
-const char *tbp_host_format(const struct tbp_host *h);
-
 #endif

@@ -173,9 +173,12 @@ enum tbp_wanted {
                            nothing has to be found out about others, allocations alone */
 };
 
+#define TBP_FORMAT_EMPTY "empty"
+
 struct tbp_host {
     struct tbp_str name; /* of the file: "<host>" of <host>.xplane.pb */
     struct tbp_str path; /* for messages */
+    const char *format;  /* name of the reader, TBP_FORMAT_EMPTY: there was nothing to read */
     struct tbp_str
         *hostnames; /* XSpace.hostnames; label of the run environment: first, else "localhost" */
     struct tbp_str *errors, *warnings;

@@ -186,6 +186,7 @@ static int read_opened(struct tbp_host *host, const char *path, const char *from
     if (!reader)
         return refuse(in, path, err);
     host->size_bytes = in->size;
+    host->format = in->size ? reader->name : TBP_FORMAT_EMPTY;
     if (in->damaged)
         tbp_ledger_count(&host->ledger, TBP_LEDGER_GZIP_DAMAGED, 1, in->damage_offset);
     if (in->tail_bytes)

@@ -272,6 +272,8 @@ class Runtime(Case):
         self.scenario("crash", code=-9)
         self.assertEqual(len(self.spools()), 1)
         self.assertFalse(os.path.exists(self.logdir))
+        told = json.loads(run("info", "--json", self.spools()[0]).stdout)["runs"][0]["hosts"][0]
+        self.assertEqual(told["format"], "spool")
 
     def test_a_log_directory_that_cannot_be(self):
         with open(self.path("file"), "w"):

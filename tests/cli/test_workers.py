@@ -213,6 +213,8 @@ class Workers(Case):
         self.write("b.100.pt.trace.json", "")
         self.expect(0, "convert", self.path("traces"), "-o", self.path("log"))
         self.expect(1, "convert", self.path("traces"), "-o", self.path("log"), "--strict")
+        hosts = json.loads(self.expect(0, "info", "--json", self.path("traces")).stdout)["runs"][0]["hosts"]
+        self.assertEqual([h["format"] for h in hosts], ["kineto", "empty"])
 
     def test_a_folder_of_spools_names_the_command_for_them(self):
         os.mkdir(self.path("spools"))
