@@ -18,6 +18,7 @@
 #include <pthread.h>
 
 static uint32_t held; /* by the thread that forks; under the locks */
+static bool was_recording;
 
 /* In the order in which they are taken everywhere: strings, then threads; a spool's own lock comes
  * last and is held for moments only. */
@@ -26,6 +27,7 @@ static void prepare(void) {
     tbp_string_table_lock();
     tbp_threads_lock();
     held = offset;
+    was_recording = (uint8_t)tbp_state_load() > 0;
 }
 
 static void in_parent(void) {
@@ -42,7 +44,7 @@ static void in_child(void) {
     tbp_janitor_after_fork();
     tbp_gpu_after_fork();
     tbp_spool_files_after_fork();
-    tbp_session_after_fork();
+    tbp_session_after_fork(was_recording);
 }
 
 static void set_handlers(void) {

@@ -43,14 +43,35 @@ static void remove_folder(const char *path) {
     rmdir(path);
 }
 
-/* Staging folders of processes that died while they wrote. */
-static void remove_stale(struct tbp_arena *arena, const char *own) {
+/* Where a pid means this process and no other: machine, boot and pid namespace. A log directory
+ * may be shared by several, in all of which there is a process 1. */
+static uint64_t place_of_pids(void) {
+    char text[512] = "";
+    struct stat ns = {0};
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, 64);
+    if (fd >= 0)
+        close(fd);
+    n = n > 0 ? n : 0;
+    gethostname(text + n, sizeof text - 1 - (size_t)n);
+    stat("/proc/self/ns/pid", &ns);
+    return tbp_str_hash(tbp_str_c(text)) ^ (uint64_t)ns.st_ino * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* What names of this place's staging folders begin with. */
+static const char *staging_prefix(struct tbp_arena *arena) {
+    return tbp_arena_printf(arena, "run-%016llx-", (unsigned long long)place_of_pids());
+}
+
+/* Staging folders of processes of this place that died while they wrote. */
+static void remove_stale(struct tbp_arena *arena, const char *own, const char *prefix) {
+    size_t n = strlen(prefix);
     DIR *d = opendir(own);
     if (!d)
         return;
     for (struct dirent *e; (e = readdir(d));) {
         char *end;
-        long pid = strncmp(e->d_name, "run-", 4) == 0 ? strtol(e->d_name + 4, &end, 10) : 0;
+        long pid = strncmp(e->d_name, prefix, n) == 0 ? strtol(e->d_name + n, &end, 10) : 0;
         if (pid > 0 && *end == '-' && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
             remove_folder(tbp_arena_printf(arena, "%s/%s", own, e->d_name));
     }
@@ -59,17 +80,22 @@ static void remove_stale(struct tbp_arena *arena, const char *own) {
 
 /* The folder for all staging folders goes with the last of them: another process may just have
  * removed it. */
-static int make_staging(struct tbp_arena *arena, const char *own, const char *staging,
-                        struct tbp_error *err) {
-    enum { TRIES = 20 };
+static int make_staging(struct tbp_run_folder *f, const char *own, struct tbp_error *err) {
+    static atomic_uint number;
+    enum { TRIES = 100 };
+    const char *prefix = staging_prefix(f->arena), *staging = own;
     for (int i = 0; i < TRIES; i++) {
         int status = tbp_rundir_make(own, err);
         if (status)
             return status;
-        remove_stale(arena, own);
-        if (mkdir(staging, 0777) == 0 || errno == EEXIST)
+        remove_stale(f->arena, own, prefix);
+        staging = tbp_arena_printf(f->arena, "%s/%s%ld-%u", own, prefix, (long)getpid(),
+                                   atomic_fetch_add(&number, 1));
+        if (mkdir(staging, 0777) == 0) {
+            f->staging = staging;
             return TBP_OK;
-        if (errno != ENOENT)
+        }
+        if (errno != ENOENT && errno != EEXIST)
             break;
     }
     return tbp_fail_errno(err, TBP_E_IO, "cannot make folder '%s'", staging);
@@ -77,17 +103,13 @@ static int make_staging(struct tbp_arena *arena, const char *own, const char *st
 
 int tbp_run_folder_begin(struct tbp_run_folder *f, struct tbp_arena *arena, const char *logdir,
                          struct tbp_str host, struct tbp_error *err) {
-    static atomic_uint number;
     const char *own = tbp_arena_printf(arena, "%s/" OWN_FOLDER, logdir);
-    const char *staging =
-        tbp_arena_printf(arena, "%s/run-%ld-%u", own, (long)getpid(), atomic_fetch_add(&number, 1));
     *f = (struct tbp_run_folder){.arena = arena, .logdir = logdir};
-    int status = make_staging(arena, own, staging, err);
+    int status = make_staging(f, own, err);
     if (status) {
         rmdir(own);
         return status;
     }
-    f->staging = staging;
     f->stem = tbp_rundir_clean_host(arena, host);
     f->file = tbp_rundir_file(arena, f->staging, tbp_str_c(f->stem), TBP_RUNDIR_XPLANE);
     return TBP_OK;
@@ -170,20 +192,18 @@ static int find_free(struct tbp_run_folder *f, const char *profile, const char *
     return unused;
 }
 
-bool tbp_run_folder_replace(struct tbp_run_folder *f, const char *older, const char **path) {
+bool tbp_run_folder_replace(struct tbp_run_folder *f, const char *older) {
     const char *slash = strrchr(older, '/');
     if (!slash || rename(f->file, older) != 0)
         return false;
-    *path = tbp_arena_printf(f->arena, "%.*s", (int)(slash - older), older);
+    f->run = tbp_arena_printf(f->arena, "%.*s", (int)(slash - older), older);
     f->file = tbp_arena_printf(f->arena, "%s", older);
-    remove_combined(*path);
-    sync_folder(*path);
-    tbp_run_folder_discard(f);
+    remove_combined(f->run);
     return true;
 }
 
 int tbp_run_folder_publish(struct tbp_run_folder *f, const char *run, bool is_shared,
-                           const char **path, struct tbp_error *err) {
+                           struct tbp_error *err) {
     const char *profile = tbp_arena_printf(f->arena, "%s/" TBP_RUNDIR_MIDDLE, f->logdir);
     int status = tbp_rundir_make(profile, err);
     if (status)
@@ -191,14 +211,18 @@ int tbp_run_folder_publish(struct tbp_run_folder *f, const char *run, bool is_sh
     for (int i = 0; i < MAX_SUFFIX; i = i ? i + 1 : find_free(f, profile, run)) {
         const char *target = run_path(f, profile, run, i);
         if (become(f, target) || (is_taken(errno) && is_shared && join(f, target))) {
-            *path = target;
-            sync_folder(target); /* was the staging folder, as a rule: once will do for both */
-            sync_folder(profile);
-            tbp_run_folder_discard(f);
+            f->run = target;
             return TBP_OK;
         }
         if (!is_taken(errno))
             break;
     }
     return tbp_fail_errno(err, TBP_E_IO, "cannot make run '%s' in '%s'", run, profile);
+}
+
+void tbp_run_folder_settle(struct tbp_run_folder *f) {
+    const char *slash = strrchr(f->run, '/');
+    sync_folder(f->run); /* was the staging folder, as a rule: once will do for both */
+    sync_folder(tbp_arena_printf(f->arena, "%.*s", (int)(slash - f->run), f->run));
+    tbp_run_folder_discard(f);
 }

@@ -109,19 +109,54 @@ static bool has_option(const struct tbp_spool_header *h, const char *key) {
     return tbp_run_option(h->options, key, value, sizeof value) && strcmp(value, "1") == 0;
 }
 
+/* Of a run that is there: below the log directory, and a file as runs have them, since a header may
+ * be anybody's. NULL: none. */
+static const char *older_of(struct tbp_run_folder *folder, const struct tbp_spool_header *h) {
+    struct tbp_str run, logdir, host, suffix;
+    const char *name = h ? h->written_as : "";
+    size_t n = strnlen(name, h ? sizeof h->written_as : 0);
+    if (n == 0 || n == sizeof h->written_as)
+        return NULL;
+    const char *path = tbp_arena_printf(folder->arena, "%s/%s", folder->logdir, name);
+    const char *slash = strrchr(path, '/');
+    bool is_one =
+        tbp_rundir_split_path((struct tbp_str){path, (size_t)(slash - path)}, &logdir, &run) &&
+        tbp_str_is(logdir, folder->logdir) && tbp_rundir_is_run_name(run) &&
+        tbp_rundir_split(tbp_str_c(slash + 1), &host, &suffix);
+    return is_one ? path : NULL;
+}
+
+static void note(const struct tbp_run_request *request, const struct tbp_run_folder *folder) {
+    struct tbp_spool_header *h = request->header;
+    if (!h)
+        return;
+    const char *below = folder->file + strlen(folder->logdir);
+    while (*below == '/')
+        below++;
+    snprintf(h->written_as, sizeof h->written_as, "%s", below);
+    if (request->is_over)
+        __atomic_store_n(&h->state, TBP_SPOOL_WRITTEN, __ATOMIC_RELEASE);
+}
+
 static int publish(struct tbp_run_folder *folder, const struct tbp_run_request *request,
-                   const struct tbp_collect *c, const char **path, struct tbp_error *err) {
-    if (request->older && *request->older && tbp_run_folder_replace(folder, request->older, path))
-        return TBP_OK;
-    return tbp_run_folder_publish(folder, run_of(folder->arena, request, c),
-                                  has_option(tbp_collect_header(c), "run_shared"), path, err);
+                   const struct tbp_collect *c, struct tbp_error *err) {
+    const char *older = older_of(folder, request->header);
+    int status = TBP_OK;
+    if (!older || !tbp_run_folder_replace(folder, older))
+        status = tbp_run_folder_publish(folder, run_of(folder->arena, request, c),
+                                        has_option(tbp_collect_header(c), "run_shared"), err);
+    if (status)
+        return status;
+    note(request, folder);
+    tbp_run_folder_settle(folder);
+    return TBP_OK;
 }
 
 static int write_run(struct tbp_collect *c, const struct tbp_run_request *request,
                      struct tbp_arena *arena, struct tbp_run_result *result,
                      struct tbp_error *err) {
     const struct tbp_spool_header *h = tbp_collect_header(c);
-    const char *logdir = request->logdir ? request->logdir : h->logdir, *path = "";
+    const char *logdir = request->logdir ? request->logdir : h->logdir;
     struct tbp_run_folder folder;
     if (has_option(h, "autostart") && tbp_collect_is_empty(c))
         return TBP_OK; /* a program among others that has nothing to say, a shell perhaps */
@@ -134,13 +169,12 @@ static int write_run(struct tbp_collect *c, const struct tbp_run_request *reques
     if (!status)
         status = tbp_marker_write(logdir, h->hostname, tbp_collect_start_ns(c) / 1000000000, err);
     if (!status)
-        status = publish(&folder, request, c, &path, err);
+        status = publish(&folder, request, c, err);
     if (status) {
         tbp_run_folder_discard(&folder);
         return status;
     }
-    snprintf(result->path, sizeof result->path, "%s", path);
-    snprintf(result->file, sizeof result->file, "%s", folder.file);
+    snprintf(result->path, sizeof result->path, "%s", folder.run);
     return TBP_OK;
 }
 

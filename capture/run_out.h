@@ -29,11 +29,14 @@ struct tbp_run_request {
     struct tbp_run_carry *carry; /* NULL: all of the spool, in one run */
     const char *logdir, *run;    /* NULL: what the spool's header says */
     const char *host_suffix;     /* "_<rank>" or "": several processes of one host in one run */
-    const char *older;           /* file of an earlier run of the same records, to be replaced; NULL
-                                  * or "": none */
-    int64_t until_realtime_ns;   /* later records are left for later; INT64_MAX: all there are */
-    uint64_t max_events;         /* advice (plugin_data/collect.h); 0: none */
-    const char *warning;         /* one more sentence for the reader of the profile, or NULL */
+    /* The spool's header if the run is the last that is made of it: as soon as the run is there,
+     * the header says where, and with is_over that the spool may go. What it says of an earlier run
+     * of the same records is replaced. NULL: a part, or all of a spool that stays. */
+    struct tbp_spool_header *header;
+    bool is_over;
+    int64_t until_realtime_ns; /* later records are left for later; INT64_MAX: all there are */
+    uint64_t max_events;       /* advice (plugin_data/collect.h); 0: none */
+    const char *warning;       /* one more sentence for the reader of the profile, or NULL */
 };
 struct tbp_run_result {
     uint64_t n_records, n_events; /* records read; events written */
@@ -41,7 +44,6 @@ struct tbp_run_result {
     uint64_t size_bytes;          /* of the file */
     char path[4096];              /* run folder; "": the process was started by its environment and
                                    * recorded nothing, so there is none */
-    char file[4096];              /* in it */
 };
 
 /* Writes the run. A run that exists is never changed: the name gets "_1", "_2" … unless the spool

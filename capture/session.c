@@ -83,8 +83,8 @@ static void free_session(struct tbp_session *s) {
     free(s);
 }
 
-/* Everything is there: from here on threads record. */
-static void open_session(struct tbp_session *s) {
+/* Everything is there: from here on threads record, unless the session rests at first. */
+static void open_session(struct tbp_session *s, bool rests) {
     struct tbp_spool_header *h = s->spool->header;
     struct tbp_spool_anchor *first = (void *)(s->spool->base + h->anchors_offset);
     if (s->first_anchor.ticks) /* the parent's: far enough away to know the clock's rate */
@@ -100,15 +100,18 @@ static void open_session(struct tbp_session *s) {
     tbp_record_ticks_base = h->ticks_base;
     tbp_record_is_tsc = s->is_tsc;
     tbp_string_table_attach(s->spool);
-    int64_t now = tbp_clock_ns(CLOCK_MONOTONIC);
-    int64_t wait_ns = tbp_session_wait_ns(s);
-    bool rests = wait_ns > 0 || s->options.start_paused;
+    set_state(s, s->flags, rests ? 0 : s->options.host_tracer_level);
+    sessions.current = s;
+}
+
+/* When it begins and ends by itself; true: not at once. */
+static bool set_times(struct tbp_session *s) {
+    int64_t now = tbp_clock_ns(CLOCK_MONOTONIC), wait_ns = tbp_session_wait_ns(s);
     s->begin_at_ns = wait_ns > 0 ? now + wait_ns : 0;
     s->end_at_ns = s->options.duration_ms
                        ? now + wait_ns + (int64_t)s->options.duration_ms * 1000000
                        : INT64_MAX;
-    set_state(s, s->flags, rests ? 0 : s->options.host_tracer_level);
-    sessions.current = s;
+    return wait_ns > 0 || s->options.start_paused;
 }
 
 static void next_generation(struct tbp_session *s) {
@@ -139,7 +142,7 @@ static tbprof_status start(const char *logdir, const tbprof_options *options) {
         free_session(s);
         return tbp_last_error_from(&err);
     }
-    open_session(s);
+    open_session(s, set_times(s));
     tbp_gpu_open(&s->options, s->first_anchor.monotonic_ns);
     if (tbp_janitor_start(s, &err) != TBP_OK)
         tbprof_warn("no helper thread could be started: times may drift");
@@ -232,15 +235,14 @@ static bool close_session(struct tbp_session *s) {
 
 static tbprof_status save(struct tbp_session *s) {
     struct tbp_error err = {0};
-    char older[4096] = "";
     struct writing w = {.request = request_of(s, NULL)};
-    tbp_session_claim(s, older, sizeof older);
-    w.request.older = older;
+    tbp_session_claim(s);
+    w.request.header = s->spool->header;
+    w.request.is_over = true;
     if (tbp_guard_run(write_guarded, &w, &err) == TBP_OK) {
         memcpy(sessions.last_run, w.result.path, sizeof sessions.last_run);
         sessions.last_counts.saved += w.result.n_records;
         tbp_session_harvest(s, w.result.path);
-        __atomic_store_n(&s->spool->header->state, TBP_SPOOL_WRITTEN, __ATOMIC_RELEASE);
         return TBPROF_OK;
     }
     char text[512];
@@ -257,6 +259,8 @@ static tbprof_status stop(bool is_wanted) {
     struct tbp_session *s = sessions.current;
     bool is_settled = close_session(s);
     tbprof_status status = is_wanted && s->is_saved ? save(s) : TBPROF_OK;
+    if (!is_wanted)
+        tbp_session_harvest(s, NULL);
     sessions.current = NULL;
     if (is_settled)
         tbp_spool_close(s->spool, status == TBPROF_OK);
@@ -454,7 +458,7 @@ tbprof_status tbprof_stats(tbprof_counts *counts) {
 
 /* The child goes on in a session of its own, without a janitor (no thread is made in a fork): its
  * chunks come without their pages present, its clock has the parent's first anchor and its own. */
-static void follow(struct tbp_session *s) {
+static void follow(struct tbp_session *s, bool was_recording) {
     struct tbp_error err = {0};
     pthread_mutex_init(&s->reading, NULL);
     s->carry = NULL; /* the parent's, as is all that it had in memory */
@@ -463,16 +467,16 @@ static void follow(struct tbp_session *s) {
     if (tbp_session_set_up_child(s, &err) != TBP_OK)
         tbp_log(TBP_LOG_WARNING, "a forked child is not recorded: %s", err.message);
     else
-        open_session(s);
+        open_session(s, !was_recording);
 }
 
-void tbp_session_after_fork(void) {
+void tbp_session_after_fork(bool was_recording) {
     struct tbp_session *s = sessions.current;
     pthread_mutex_init(&sessions.lock, NULL);
     sessions.current = NULL; /* it is small, and may be in use by a thread that is not here */
     sessions.is_expired = false;
     if (s && s->options.follow_fork && s->is_saved && s->spool->fd >= 0)
-        follow(s);
+        follow(s, was_recording);
     else if (s)
         tbp_spool_forget(s->spool);
 }

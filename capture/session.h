@@ -39,7 +39,7 @@ void tbp_session_watch_steps(void);
 /* One more reading of the clocks. */
 void tbp_session_anchor(struct tbp_session *session);
 /* In the child of a fork: the session is the parent's. With follow_fork the child gets one of its
- * own, whose spool lies beside the parent's. */
-void tbp_session_after_fork(void);
+ * own, whose spool lies beside the parent's, and which records if the parent's did. */
+void tbp_session_after_fork(bool was_recording);
 
 #endif

@@ -5,12 +5,12 @@
  */
 #include "capture/session_children.h"
 
+#include "base/guard.h"
 #include "base/log.h"
 #include "capture/run_out.h"
 #include "capture/spool_file.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,65 +21,79 @@
  * a child that hangs. */
 enum { PARENT_WAIT_MS = 30000 };
 
-void tbp_session_claim(const struct tbp_session *s, char *older, size_t size) {
-    *older = 0;
-    if (!s->is_child)
-        return;
-    tbp_spool_file_begin_writing(s->spool->fd, PARENT_WAIT_MS);
-    const char *name = s->spool->header->written_as;
-    if (*name)
-        snprintf(older, size, "%s/%s", s->logdir, name);
+void tbp_session_claim(const struct tbp_session *s) {
+    if (s->is_child)
+        tbp_spool_file_begin_writing(s->spool->fd, PARENT_WAIT_MS);
 }
 
-/* The run that was made: a child that lives on leaves nothing to recover. */
-static void note_written(struct tbp_spool_header *h, const char *file) {
-    size_t n = strlen(h->logdir);
-    if (!strncmp(file, h->logdir, n) && file[n] == '/')
-        snprintf(h->written_as, sizeof h->written_as, "%s", file + n + 1);
-    __atomic_store_n(&h->state, TBP_SPOOL_WRITTEN, __ATOMIC_RELEASE);
-}
-
-static void write_child(struct tbp_spool_view spool, const char *path, const char *run) {
-    struct tbp_error err = {0};
+struct child {
+    const char *path;
+    struct tbp_run_request request;
     struct tbp_run_result result;
-    struct tbp_run_request request = {.spool = spool, .run = run, .until_realtime_ns = INT64_MAX};
-    struct tbp_spool_header *h = (struct tbp_spool_header *)(uintptr_t)spool.data;
+};
+
+static int write_guarded(void *context, struct tbp_error *err) {
+    struct child *c = context;
+    return tbp_run_write(&c->request, &c->result, err);
+}
+
+/* A child that is still there may go on: its spool stays what it is, and says what there is of it
+ * already. run NULL: nothing of it is wanted. */
+static void write_child(struct child *c) {
+    struct tbp_error err = {0};
+    struct tbp_spool_header *h = c->request.header;
     uint32_t state = __atomic_load_n(&h->state, __ATOMIC_ACQUIRE);
     if (state == TBP_SPOOL_WRITTEN || state == TBP_SPOOL_EMPTY) /* EMPTY: it is still being made */
         return;
-    if (tbp_run_write(&request, &result, &err) == TBP_OK)
-        note_written(h, result.file);
-    else
-        tbp_log(TBP_LOG_WARNING, "the spool '%s' of a child could not be written: %s", path,
-                err.message);
+    if (c->request.run && tbp_guard_run(write_guarded, c, &err) != TBP_OK) {
+        tbp_log(TBP_LOG_WARNING,
+                "what a child recorded is not in the run: %s; run `tbprof recover %s` when it has "
+                "ended",
+                err.message, c->path);
+        return;
+    }
+    if (c->request.is_over || !c->request.run)
+        __atomic_store_n(&h->state, TBP_SPOOL_WRITTEN, __ATOMIC_RELEASE);
 }
 
 /* The spool of one child; it goes if it is written and the child is gone. */
-static void harvest_one(const char *path, const char *run) {
+static void harvest_open(int fd, const char *path, const char *run) {
     struct stat st;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (!tbp_spool_file_begin_writing(fd, 0) || fstat(fd, &st) != 0 || st.st_nlink == 0 ||
+        st.st_size < TBP_SPOOL_HEADER_BYTES)
+        return;
+    bool is_alive = tbp_spool_file_is_held(fd);
+    void *data = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (data == MAP_FAILED) {
+        tbp_log(TBP_LOG_WARNING, "no memory to read what a child recorded: run `tbprof recover %s`",
+                path);
+        return;
+    }
+    struct child c = {.path = path,
+                      .request = {.spool = {data, (uint64_t)st.st_size},
+                                  .run = run,
+                                  .header = data,
+                                  .is_over = !is_alive,
+                                  .until_realtime_ns = INT64_MAX}};
+    write_child(&c);
+    if (c.request.header->state == TBP_SPOOL_WRITTEN && !is_alive)
+        unlink(path);
+    munmap(data, (size_t)st.st_size);
+}
+
+static void harvest_one(const char *path, const char *run) {
+    int fd = tbp_spool_file_open(path);
     if (fd < 0)
         return;
-    if (!tbp_spool_file_begin_writing(fd, 0) || fstat(fd, &st) != 0 || st.st_nlink == 0 ||
-        st.st_size < TBP_SPOOL_HEADER_BYTES) {
-        close(fd);
-        return;
-    }
-    void *data = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (data != MAP_FAILED) {
-        struct tbp_spool_header *h = data;
-        write_child((struct tbp_spool_view){data, (uint64_t)st.st_size}, path, run);
-        if (h->state == TBP_SPOOL_WRITTEN && !tbp_spool_file_is_held(fd))
-            unlink(path);
-        munmap(data, (size_t)st.st_size);
-    }
-    close(fd);
+    harvest_open(fd, path, run);
+    tbp_spool_file_close(fd);
 }
 
 void tbp_session_harvest(const struct tbp_session *s, const char *run_path) {
-    const char *slash = strrchr(run_path, '/'), *own = strrchr(s->spool->path, '/');
-    bool has_children = s->options.follow_fork && !s->is_child;
-    DIR *folder = has_children && slash && own ? opendir(s->spool->folder) : NULL;
+    const char *run = run_path ? strrchr(run_path, '/') : NULL;
+    const char *own = strrchr(s->spool->path, '/');
+    bool has_children = s->options.follow_fork && !s->is_child && (!run_path || run);
+    DIR *folder = has_children && own ? opendir(s->spool->folder) : NULL;
     struct dirent *entry;
     char path[sizeof s->spool->path];
     while (folder && (entry = readdir(folder))) {
@@ -87,7 +101,7 @@ void tbp_session_harvest(const struct tbp_session *s, const char *run_path) {
             continue;
         if (snprintf(path, sizeof path, "%s/%s", s->spool->folder, entry->d_name) <
             (int)sizeof path)
-            harvest_one(path, slash + 1);
+            harvest_one(path, run ? run + 1 : NULL);
     }
     if (folder)
         closedir(folder);

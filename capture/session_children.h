@@ -11,12 +11,12 @@
 
 #include "capture/session.h"
 
-/* Before the session writes its run: of a child's spool its parent may just be making one. *older:
- * the file that the parent made, "" for none. */
-void tbp_session_claim(const struct tbp_session *session, char *older, size_t size);
+/* Before the session writes its run: of a child's spool its parent may just be making one. */
+void tbp_session_claim(const struct tbp_session *session);
 
-/* Writes what children recorded into the run that has just been written; who is a child itself
- * leaves that to who started the session, whose spool lies beside theirs and is still in use. */
+/* Writes what children recorded into the run that has just been written, or, if run_path is NULL,
+ * drops it; who is a child itself leaves that to who started the session, whose spool lies beside
+ * theirs and is still in use. */
 void tbp_session_harvest(const struct tbp_session *session, const char *run_path);
 
 #endif

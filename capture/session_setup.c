@@ -171,8 +171,11 @@ static void fill_header(struct tbp_session *s) {
 static void join_job(struct tbp_session *s) {
     tbp_run_job_find(&s->job, s->logdir, s->session_id);
     s->job.is_shared |= s->options.follow_fork != 0;
-    if (s->job.is_shared && !*s->job.run)
+    if (s->job.is_shared && !*s->job.run) { /* no other program's, nor an earlier session's */
         tbp_rundir_time_name(s->job.run, time(NULL));
+        size_t n = strlen(s->job.run);
+        snprintf(s->job.run + n, sizeof s->job.run - n, "_%d_%u", (int)getpid(), s->generation);
+    }
     if (*s->job.run)
         copy_text(s->session_id, sizeof s->session_id, s->job.run);
 }
@@ -226,7 +229,7 @@ int tbp_session_set_up_child(struct tbp_session *s, struct tbp_error *err) {
 int64_t tbp_session_wait_ns(const struct tbp_session *s) {
     int64_t wait_ns = (int64_t)s->options.delay_ms * 1000000;
     if (s->options.start_timestamp_ns)
-        wait_ns += (int64_t)s->options.start_timestamp_ns - s->start_realtime_ns;
+        wait_ns += (int64_t)s->options.start_timestamp_ns - tbp_clock_ns(CLOCK_REALTIME);
     return wait_ns > 0 ? wait_ns : 0;
 }
 

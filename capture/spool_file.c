@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -88,6 +89,18 @@ bool tbp_spool_file_begin_writing(int fd, int wait_ms) {
 static int open_fds[16];
 static unsigned n_open_fds;
 
+static void note_open(int fd) {
+    if (n_open_fds < sizeof open_fds / sizeof *open_fds)
+        open_fds[n_open_fds++] = fd;
+}
+
+int tbp_spool_file_open(const char *path) {
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0)
+        note_open(fd);
+    return fd;
+}
+
 void tbp_spool_file_close(int fd) {
     unsigned i = 0;
     while (i < n_open_fds && open_fds[i] != fd)
@@ -102,6 +115,31 @@ void tbp_spool_files_after_fork(void) {
         close(open_fds[--n_open_fds]);
 }
 
+/* It gets its name when it is locked: `recover` takes what is not for a dead process's. -1: errno
+ * says why. Without locks (rare file systems) `recover` asks for the process. */
+static int make_locked(const char *path) {
+    char draft[4096 + 8];
+    if (snprintf(draft, sizeof draft, "%s.new", path) >= (int)sizeof draft) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    unlink(draft);
+    int fd = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return -1;
+    lock_byte(fd, IS_ALIVE);
+    bool is_named = renameat2(AT_FDCWD, draft, AT_FDCWD, path, RENAME_NOREPLACE) == 0;
+    if (!is_named && (errno == EINVAL || errno == ENOSYS)) /* file systems without it */
+        is_named = link(draft, path) == 0 && unlink(draft) == 0;
+    if (is_named)
+        return fd;
+    int code = errno;
+    unlink(draft);
+    close(fd);
+    errno = code;
+    return -1;
+}
+
 static int create(const char *folder, const char *path, int *fd, struct tbp_error *err) {
     if (mkdir(folder, 0700) != 0 && errno != EEXIST)
         return tbp_fail_errno(err, TBP_E_IO, "making spool folder '%s'", folder);
@@ -109,7 +147,7 @@ static int create(const char *folder, const char *path, int *fd, struct tbp_erro
     bool is_there = lstat(folder, &st) == 0;
     if (is_there && (!S_ISDIR(st.st_mode) || st.st_uid != geteuid()))
         return tbp_fail(err, TBP_E_IO, "spool folder '%s' is not ours", folder);
-    *fd = is_there ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+    *fd = is_there ? make_locked(path) : -1;
     return *fd >= 0 ? TBP_OK : tbp_fail_errno(err, TBP_E_IO, "making spool '%s'", path);
 }
 
@@ -121,9 +159,7 @@ int tbp_spool_file_create(const char *folder, const char *path, int *fd, struct 
         rc = create(folder, path, fd, err);
     if (rc != TBP_OK)
         return rc;
-    if (n_open_fds < sizeof open_fds / sizeof *open_fds)
-        open_fds[n_open_fds++] = *fd;
-    lock_byte(*fd, IS_ALIVE); /* without locks (rare file systems) `recover` asks for the process */
+    note_open(*fd);
     return TBP_OK;
 }
 

@@ -17,6 +17,9 @@ int tbp_spool_folder(const char *wish, const char **folder, struct tbp_error *er
 /* Makes `<folder>/<session>/<file>`, mode 0600, locked for as long as this process lives. */
 int tbp_spool_file_create(const char *folder, const char *path, int *fd, struct tbp_error *err);
 
+/* One that is there, of another process; -1: errno says why. */
+int tbp_spool_file_open(const char *path);
+
 /* Whether another process has the file locked: it is alive. */
 bool tbp_spool_file_is_held(int fd);
 

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -234,7 +235,15 @@ static int write_run(struct recovery *r, const struct tbp_spool_header *h, struc
         r->result->what = TBP_RECOVERED_LATER;
         return TBP_OK;
     }
+    size_t header_bytes = TBP_SPOOL_HEADER_BYTES;
+    void *header = is_ours(r->fd) && !r->request->is_kept && r->input.size >= header_bytes
+                       ? mmap(NULL, header_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0)
+                       : MAP_FAILED;
+    request.header = header == MAP_FAILED ? NULL : header;
+    request.is_over = true;
     int status = tbp_run_write(&request, &got, err);
+    if (header != MAP_FAILED)
+        munmap(header, header_bytes);
     if (status)
         return status;
     r->result->what = *got.path ? TBP_RECOVERED : TBP_RECOVERED_EMPTY;

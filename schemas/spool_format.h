@@ -71,8 +71,8 @@ struct tbp_spool_header {
     char run[256];      /* name of the run, as asked for; "" to be made from the start time */
     char options[1024]; /* "key=value\n" lines, for the plane Task Environment */
     char command[1024]; /* of the process, blanks between arguments */
-    /* Of a child: the file that the parent's session made of it, below logdir; what the child
-     * itself writes later takes its place. "": none */
+    /* The file that was last made of all there was, below logdir; what is written later takes its
+     * place. "": none */
     char written_as[768];
 };
 

@@ -163,6 +163,57 @@ static int stop_both(void) {
     return status == TBPROF_OK && child_status == 0;
 }
 
+/* Children that are forked while their parent rests, and while it records. */
+static void forks_at_rest(void) {
+    tbprof_options options = quiet_options();
+    options.follow_fork = 1;
+    options.start_paused = 1;
+    say("start", tbprof_start(logdir, &options));
+    for (int i = 0; i < 3; i++) {
+        if (fork() == 0) {
+            work_ms(1);
+            _exit(0);
+        }
+        wait(NULL);
+        say(i ? "pause" : "resume", i ? tbprof_pause() : tbprof_resume());
+    }
+    say("stop", tbprof_stop(1));
+}
+
+/* What nobody wants, of children neither. */
+static void child_dropped(void) {
+    tbprof_options options = quiet_options();
+    options.follow_fork = 1;
+    say("start", tbprof_start(logdir, &options));
+    if (fork() == 0) {
+        work_ms(1);
+        _exit(0);
+    }
+    wait(NULL);
+    say("stop", tbprof_stop(0));
+}
+
+/* A child that records on after its parent's session and is killed. */
+static void child_killed_later(void) {
+    tbprof_options options = quiet_options();
+    options.follow_fork = 1;
+    int is_over[2];
+    say("start", pipe(is_over) ? TBPROF_INTERNAL : tbprof_start(logdir, &options));
+    if (fork() == 0) {
+        char byte;
+        work_ms(1);
+        while (read(is_over[0], &byte, 1) < 0)
+            continue;
+        work_ms(1);
+        kill(getpid(), SIGKILL);
+    }
+    work_ms(20);
+    say("stop", tbprof_stop(1));
+    while (write(is_over[1], "", 1) < 0)
+        continue;
+    wait(NULL);
+}
+
 static void stops_at_once(void) {
     int n_good = 0;
     for (int round = 0; round < 60; round++)
@@ -451,6 +502,9 @@ static const struct {
     {"child_that_stops", child_that_stops},
     {"child_goes_on", child_goes_on},
     {"stops_at_once", stops_at_once},
+    {"forks_at_rest", forks_at_rest},
+    {"child_dropped", child_dropped},
+    {"child_killed_later", child_killed_later},
     {"everything", everything},
     {"pause_and_resume", pause_and_resume},
     {"duration", duration},

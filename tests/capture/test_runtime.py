@@ -106,6 +106,29 @@ class Runtime(Case):
         self.assertEqual([self.events(h) for h in hosts], [2000] * 360)
         self.assertEqual(self.spools(), [])
 
+    def test_a_child_records_if_its_parent_does(self):
+        out = self.scenario("forks_at_rest")
+        self.assertEqual([c for _, c in self.statuses(out)], [0] * 5)
+        (hosts,) = self.runs().values()
+        # The parent's two marks; of its children only the second was forked while it recorded.
+        self.assertEqual([self.events(h) for h in hosts], [2, 0, 1, 0])
+        self.assertEqual(self.spools(), [])
+
+    def test_of_a_session_that_nobody_wants_no_child_is_left(self):
+        self.scenario("child_dropped")
+        self.assertFalse(os.path.exists(os.path.join(self.logdir, "plugins")))
+        self.assertEqual(self.spools(), [])
+
+    def test_what_a_child_recorded_after_its_parents_session_is_recovered_once(self):
+        self.scenario("child_killed_later")
+        (hosts,) = self.runs().values()
+        self.assertEqual(sorted(self.events(h) for h in hosts), [1, 1])
+        self.assertEqual(len(self.spools()), 1)
+        self.expect(0, "recover", self.path("spool"))
+        (hosts,) = self.runs().values()
+        self.assertEqual(sorted(self.events(h) for h in hosts), [1, 2])
+        self.assertEqual(self.spools(), [])
+
     def test_duration_ends_and_saves(self):
         out = self.scenario("duration")
         self.assertEqual(self.statuses(out), [("start", 0), ("active", 0), ("stop", 0), ("stop again", 14)])

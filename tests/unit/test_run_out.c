@@ -4,6 +4,7 @@
  */
 #include "capture/run_job.h"
 #include "capture/run_out.h"
+#include "plugin_data/rundir.h"
 #include "tests/support/spool_maker.h"
 
 #include <criterion/criterion.h>
@@ -108,6 +109,41 @@ Test(run_out, ranks_share_a_run_and_no_file_is_lost) {
     cr_assert_eq(write_run("both"), TBP_OK, "%s", err.message);
     expect_file("plugins/profile/both/worker_3.xplane.pb", true);
     expect_file("plugins/profile/both_1", false);
+}
+
+/* Of a container whose processes have numbers of their own: is it gone? Nobody here knows. */
+Test(run_out, what_a_process_of_another_place_is_at_stays) {
+    char folder[128], name[64];
+    snprintf(folder, sizeof folder, "%s/.tbprof/run-00000000000000ab-999999-0", logdir);
+    cr_assert_eq(tbp_rundir_make(folder, NULL), TBP_OK);
+    snprintf(name, sizeof name, ".tbprof/run-00000000000000ab-999999-0");
+    cr_assert_eq(write_run("own"), TBP_OK, "%s", err.message);
+    expect_file(name, true);
+}
+
+Test(run_out, what_is_written_last_takes_the_place_of_what_was_written_before) {
+    struct tbp_run_request request = {.spool = {m.data, m.size_bytes},
+                                      .logdir = logdir,
+                                      .run = "child",
+                                      .header = m.head,
+                                      .until_realtime_ns = INT64_MAX};
+    cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
+    cr_expect_str_eq(m.head->written_as, "plugins/profile/child/worker.xplane.pb");
+    cr_expect_eq(m.head->state, TBP_SPOOL_STOPPED);
+    request.is_over = true;
+    cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
+    cr_expect_eq(m.head->state, TBP_SPOOL_WRITTEN);
+    expect_file("plugins/profile/child_1", false);
+    /* A header may say anything: other files are not touched. */
+    static const char *const others[] = {"../x.xplane.pb", "plugins/profile/../a.xplane.pb",
+                                         "plugins/profile/child/worker.txt", "marker"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char run[128];
+        snprintf(m.head->written_as, sizeof m.head->written_as, "%s", others[i]);
+        cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
+        snprintf(run, sizeof run, "plugins/profile/child_%zu/worker.xplane.pb", i + 1);
+        expect_file(run, true);
+    }
 }
 
 Test(run_out, a_program_started_by_its_environment_that_recorded_nothing_makes_no_run) {
