@@ -127,10 +127,10 @@ class Session:
     yet; somebody else may have, and may have started one of his own, which is left alone. A signal's exception (Ctrl-C)
     may come between any two lines, and what a style notes after a start would be missing: a start is whole or undone
     here, a stop ends the session whatever comes, and is_open is right in between. run: the folder that its last stop
-    has written, on this machine, also if the log directory is not; "": none."""
+    has written, on this machine, also if the log directory is not; "": none. owner: what the style has noted."""
 
     def __init__(self):
-        self.is_open, self.generation, self.run = False, None, ""
+        self.is_open, self.generation, self.run, self.owner = False, None, "", None
 
     def start(self, logdir, options=None, *, exclude=(), **more):
         """As start() of this module."""
@@ -228,6 +228,11 @@ def warm_up(options=None):
 
 
 _left_open = []  # the Session that was started here last, its log directory, and its copy if that is not here
+
+
+def open_session():
+    """The Session that was started here and not stopped yet, or None; its duration may be over."""
+    return next(iter(_left_open), None)
 
 
 def _in_child():

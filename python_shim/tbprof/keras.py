@@ -13,8 +13,11 @@ Keras's asynchronous dispatch of callbacks. train_on_batch calls no callbacks: u
 """
 import atexit
 import functools
+import itertools
 import operator
 import os
+import sys
+import threading
 import weakref
 
 from tbprof import _core, _keras_input, data
@@ -63,6 +66,34 @@ def _default(hook):
     return hook
 
 
+def _callers():
+    """The code of all that runs in this thread outside of this module, outermost first."""
+    frame, found = sys._getframe(1), []  # pylint: disable=protected-access
+    while frame and frame.f_globals is globals():
+        frame = frame.f_back
+    while frame:
+        found.append(frame.f_code)
+        frame = frame.f_back
+    return found[::-1]
+
+
+class _Fit:
+    """A fit as its place among what runs: all that both its first hook and a later one were called from."""
+
+    def __init__(self):
+        self._thread, self._path = threading.current_thread(), _callers()
+
+    def note_place(self):
+        both = itertools.takewhile(lambda pair: pair[0] is pair[1], zip(self._path, _callers()))
+        self._path = [one for one, _ in both]
+
+    def is_over_in(self, other):
+        """Whether this one has ended, however it did, by what runs while the other one does."""
+        if self._thread is not other._thread:
+            return not self._thread.is_alive()
+        return other._path[:-1][:len(self._path)] != self._path  # else the other one runs inside this one
+
+
 class ProfilerCallback:
     """Profiles a range of training batches.
 
@@ -91,6 +122,7 @@ class ProfilerCallback:
         self._session, self._is_broken = _core.Session(), False
         self._scopes = {}          # open ones by kind: "epoch", "validation", "predict", "batch"
         self._input = self._driver = None
+        self._fit = _Fit()
         if self._first == 0 < self._last:
             self._first = 1
             self._tell("zero", f"batches count from 1: profile_batch={profile_batch!r} starts with batch 1")
@@ -120,7 +152,7 @@ class ProfilerCallback:
             self._tell("left", "a fit begins while another one is profiled, which has ended by an exception, or in which "
                        "this one runs with the same callback; the profile of the other one ends here and is saved")
             self._stop()
-        self._batch = self._sessions = 0
+        self._batch, self._sessions, self._fit = 0, 0, _Fit()
 
     @_never_raises
     def on_epoch_begin(self, epoch, logs=None):
@@ -131,6 +163,8 @@ class ProfilerCallback:
     def on_train_batch_begin(self, batch, logs=None):
         self._end_step()
         self._batch += 1
+        if self._batch == 1:
+            self._end_one_that_is_over()
         if self._is_recording and self._ends_before(self._batch):
             self._stop()
         if not self._is_recording and self._begins_with(self._batch):
@@ -230,7 +264,21 @@ class ProfilerCallback:
     def _is_recording(self):
         return self._session.is_open
 
+    def _end_one_that_is_over(self):
+        """The session of another callback whose fit an exception has ended: none of its hooks was called for that."""
+        self._fit.note_place()
+        session = _core.open_session()
+        other = session.owner if session else None
+        if isinstance(other, ProfilerCallback) and other is not self and other._fit.is_over_in(self._fit):
+            self._tell("left", "an earlier fit, which has ended by an exception, is still profiled; its profile ends here "
+                       "and is saved")
+            try:
+                other._stop()
+            except Exception as e:  # pylint: disable=broad-except
+                self._tell("lost", f"the profile of an earlier fit could not be saved: {_core.text_of(e)}")
+
     def _start(self):
+        self._session.owner = self
         data.time_torch_loaders()
         if self._native:
             from tbprof import _native_profilers

@@ -5,6 +5,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import threading
 import time
 import types
 import unittest
@@ -456,6 +457,85 @@ class Trouble(recorded.Case):
         Model().fit(callback)  # the profile of the broken fit is saved, then this one's
         self.assertEqual(len(recorded.runs(os.path.join(self.logdir, "train"))), 2)
         self.assertEqual(len(self.told()), 1)
+
+    def broken_fit(self):
+        """Its callback is nobody's when it has ended."""
+        with self.assertRaisesRegex(ArithmeticError, "of the program"):
+            Model(fails_at=3).fit(tbprof.keras.ProfilerCallback(self.logdir, (2, 5), train_subdir=False))
+        self.assertTrue(tbprof.is_active())
+
+    def steps_of_runs(self):
+        return sorted(len(recorded.steps(run)) for run in recorded.runs(self.logdir))
+
+    def test_a_broken_fit_is_saved_when_one_with_another_callback_begins(self):
+        def deeper(levels):
+            if levels:
+                return deeper(levels - 1)
+            return Model().fit(tbprof.keras.ProfilerCallback(self.logdir, (2, 4), train_subdir=False))
+        for levels in (0, 1, 3):
+            with self.subTest(levels=levels):
+                self.setUp()
+                self.broken_fit()
+                deeper(levels)
+                self.assertFalse(tbprof.is_active(0))
+                self.assertEqual(self.steps_of_runs(), [2, 3])
+                self.assertEqual(len(self.told()), 1, self.told())
+                self.assertIn("an earlier fit, which has ended by an exception", self.told()[0])
+
+    def test_a_broken_fit_is_saved_though_the_next_one_profiles_nothing(self):
+        self.broken_fit()
+        Model().fit(tbprof.keras.ProfilerCallback(self.logdir, 0))
+        self.assertFalse(tbprof.is_active(0))
+        self.assertEqual(self.steps_of_runs(), [2])
+
+    def test_a_broken_fit_that_is_paused_is_saved(self):
+        self.broken_fit()
+        tbprof.pause()
+        Model().fit(tbprof.keras.ProfilerCallback(self.logdir, (2, 4), train_subdir=False))
+        self.assertEqual(self.steps_of_runs(), [2, 3])
+
+    def test_a_broken_fit_of_a_thread_that_has_ended_is_saved(self):
+        thread = threading.Thread(target=self.broken_fit)
+        thread.start()
+        thread.join()
+        Model().fit(tbprof.keras.ProfilerCallback(self.logdir, (2, 4), train_subdir=False))
+        self.assertEqual(self.steps_of_runs(), [2, 3])
+
+    def test_a_broken_fit_that_cannot_be_saved_is_told_and_the_next_one_is_profiled(self):
+        self.broken_fit()
+        original = _core.native.stop
+
+        def stop(_, session):
+            _core.native.stop = original
+            original(False, session)
+            raise OSError("no space left")
+        with mock.patch.object(_core.native, "stop", stop):
+            Model().fit(tbprof.keras.ProfilerCallback(self.logdir, (2, 4), train_subdir=False))
+        self.assertEqual(self.steps_of_runs(), [3])
+        self.assertEqual(len(self.told()), 2, self.told())
+        self.assertIn("could not be saved: OSError: no space left", self.told()[1])
+
+    def outer_fit_with(self, inner):
+        """A fit in which, at its third batch, inner() is called; it is profiled to its end."""
+        outer = Model()
+        outer.next_batch = lambda: outer.seen == 3 and inner()
+        outer.fit(tbprof.keras.ProfilerCallback(self.logdir, (2, 5), train_subdir=False))
+        self.assertEqual(self.steps_of_runs(), [4])
+        self.assertEqual(len(self.told()), 1, self.told())
+        self.assertIn("AlreadyExistsError", self.told()[0])
+
+    def other_fit(self):
+        Model(batches=3).fit(tbprof.keras.ProfilerCallback(self.logdir, (2, 5), train_subdir=False))
+
+    def test_a_fit_inside_a_fit_with_another_callback_is_refused(self):
+        self.outer_fit_with(self.other_fit)
+
+    def test_a_fit_in_another_thread_is_refused_meanwhile(self):
+        def in_a_thread():
+            thread = threading.Thread(target=self.other_fit)
+            thread.start()
+            thread.join()
+        self.outer_fit_with(in_a_thread)
 
     def test_a_broken_fit_is_saved_when_the_program_ends(self):
         script = (f"import sys; sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})\n"
