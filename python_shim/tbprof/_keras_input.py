@@ -8,6 +8,7 @@ The loop calls model.train_function once a batch; while a profile is recorded, t
 - PyTorch fetches before: its loaders are timed by tbprof.data.
 """
 import sys
+import threading
 
 from tbprof import _core, data
 
@@ -27,6 +28,7 @@ class _Wrapped:
     """Stands in for a model's train_function."""
 
     name = "step function"
+    is_waited_for = False  # Keras waits for the result of each call before it goes on
 
     def __init__(self, function):
         self.function = function
@@ -47,7 +49,8 @@ class _Wrapped:
 
 class _Jax(_Wrapped):
     """JAX returns before it has computed. Each call waits for the result of the one before: fetching still overlaps
-    with computing, as it would without us, but a step takes as long as the computer needs for one."""
+    with computing, as it would without us, but a step takes as long as the computer needs for one. Where Keras waits
+    for each result right after the call, this is done inside, so that the wait counts as the computing it is."""
 
     _previous = None
 
@@ -56,7 +59,8 @@ class _Jax(_Wrapped):
         try:
             result = self.function(*self.fetched(arguments), **keywords)
             previous, self._previous = self._previous, result[0]
-            sys.modules["jax"].block_until_ready(previous if _core.is_active(1) else result[0])
+            overlaps = _core.is_active(1) and not self.is_waited_for
+            sys.modules["jax"].block_until_ready(previous if overlaps else result[0])
             return result
         finally:
             _core.end(scope)
@@ -118,6 +122,12 @@ class Tracked:
     def __init__(self, model, kind):
         self._model, self._ours = model, kind(model.train_function)
         model.train_function = self._ours
+        self._thread = threading.get_ident()
+
+    def note_end_of_batch(self):
+        """Called by the hook of that. Keras calls it in the thread of the fit if one of the callbacks wants to know what
+        the batch gave, after it has waited for this; else in one of its own, and goes on meanwhile."""
+        self._ours.is_waited_for = threading.get_ident() == self._thread
 
     def stop(self):
         if self._model.train_function is self._ours:  # else someone made a new one

@@ -233,7 +233,9 @@ class ProfilerCallback:
 
     @_default
     def on_train_batch_end(self, batch, logs=None):
-        pass
+        tracked = self._input  # Keras may call this in another thread than the other hooks
+        if tracked:
+            tracked.note_end_of_batch()
 
     @_default
     def on_test_batch_end(self, batch, logs=None):

@@ -49,6 +49,12 @@ class Model:
     def next_batch(self):
         """What a data set does between two steps."""
 
+    def argument(self, batch):
+        return batch
+
+    def end_batch(self, callback, batch, logs):
+        callback.on_train_batch_end(batch, logs)
+
     def fit(self, callback, epochs=1, validation=False):
         callback.set_params({"epochs": epochs})
         callback.set_model(self)
@@ -58,8 +64,8 @@ class Model:
             for batch in range(self.batches):
                 self.next_batch()
                 callback.on_train_batch_begin(batch)
-                logs = self.train_function(batch)
-                callback.on_train_batch_end(batch, logs)
+                logs = self.train_function(self.argument(batch))
+                self.end_batch(callback, batch, logs)
             if validation:
                 callback.on_test_begin()
                 for batch in range(2):
@@ -68,6 +74,35 @@ class Model:
                 callback.on_test_end()
             callback.on_epoch_end(epoch)
         callback.on_train_end()
+
+
+class JaxModel(Model):
+    """Returns before it has computed, as JAX does: block_until_ready is what waits, and notes (call, waited for)."""
+
+    def __init__(self, waits_for_logs, **arguments):
+        super().__init__(**arguments)
+        self.waits_for_logs, self.waits = waits_for_logs, []
+
+    def _train(self, batch):
+        self.seen += 1
+        return (self.seen, time.perf_counter() + self.work), "state"
+
+    def argument(self, batch):
+        return iter((batch,))
+
+    def block_until_ready(self, result):
+        self.waits.append((self.seen, result[0]))
+        time.sleep(max(0, result[1] - time.perf_counter()))
+
+    def end_batch(self, callback, batch, logs):
+        """In a thread of its own, unless a callback wants to know the logs of each batch."""
+        if self.waits_for_logs:
+            time.sleep(max(0, logs[0][1] - time.perf_counter()))
+            callback.on_train_batch_end(batch, logs)
+        else:
+            thread = threading.Thread(target=callback.on_train_batch_end, args=(batch, logs))
+            thread.start()
+            thread.join()
 
 
 class ProfileBatch(recorded.Case):
@@ -159,6 +194,22 @@ class Recording(recorded.Case):
         run = self.fit(Model(), track_input=False)
         self.assertEqual(recorded.step_names(run), [f"train {i}" for i in range(2, 6)])
         self.assertEqual(recorded.named(run, "step function"), [])
+
+    def waits_of(self, model):
+        with mock.patch.dict(sys.modules, jax=types.SimpleNamespace(block_until_ready=model.block_until_ready)), \
+                mock.patch.object(_keras_input, "backend_of", lambda model: "jax"):
+            model.fit(tbprof.keras.ProfilerCallback(self.logdir, (3, 5), train_subdir=False))
+        self.assertEqual(self.told(), [])
+        return model.waits
+
+    def test_steps_of_jax_wait_for_the_one_before(self):
+        self.assertEqual(self.waits_of(JaxModel(False)), [(2, 2), (3, 2), (4, 3), (5, 4)])
+
+    def test_where_the_loop_waits_for_each_step_of_jax_the_wait_is_the_steps(self):
+        self.assertEqual(self.waits_of(JaxModel(True, work=0.005)), [(2, 2), (3, 3), (4, 4), (5, 5)])
+        inner = recorded.named(self.run_of(), "step function")
+        self.assertEqual(len(inner), 3)
+        self.assertTrue(all(4900 <= e["dur"] for e in inner), inner)
 
     def test_epochs_and_validation_are_scopes(self):
         callback = tbprof.keras.ProfilerCallback(self.logdir, (1, 20), train_subdir=False)
