@@ -69,6 +69,8 @@ static void harvest_open(int fd, const char *path, const char *run) {
                 path);
         return;
     }
+    /* A mapping keeps the lock, as a descriptor does: not in who is forked meanwhile. */
+    madvise(data, (size_t)st.st_size, MADV_DONTFORK);
     struct child c = {.path = path,
                       .request = {.spool = {data, (uint64_t)st.st_size},
                                   .run = run,
