@@ -161,7 +161,6 @@ static bool join(struct tbp_run_folder *f, const char *target) {
         if (!is_there && (errno == EPERM || errno == ENOTSUP || errno == ENOSYS)) /* no links */
             is_there = renameat2(AT_FDCWD, f->file, AT_FDCWD, to, RENAME_NOREPLACE) == 0;
         if (is_there) {
-            remove_combined(target);
             f->file = to;
             return true;
         }
@@ -198,7 +197,6 @@ bool tbp_run_folder_replace(struct tbp_run_folder *f, const char *older) {
         return false;
     f->run = tbp_arena_printf(f->arena, "%.*s", (int)(slash - older), older);
     f->file = tbp_arena_printf(f->arena, "%s", older);
-    remove_combined(f->run);
     return true;
 }
 
@@ -222,6 +220,7 @@ int tbp_run_folder_publish(struct tbp_run_folder *f, const char *run, bool is_sh
 
 void tbp_run_folder_settle(struct tbp_run_folder *f) {
     const char *slash = strrchr(f->run, '/');
+    remove_combined(f->run);
     sync_folder(f->run); /* was the staging folder, as a rule: once will do for both */
     sync_folder(tbp_arena_printf(f->arena, "%.*s", (int)(slash - f->run), f->run));
     tbp_run_folder_discard(f);

@@ -35,7 +35,8 @@ int tbp_run_folder_publish(struct tbp_run_folder *f, const char *run, bool is_sh
  * same spool. False: its folder is gone; nothing has changed. */
 bool tbp_run_folder_replace(struct tbp_run_folder *f, const char *older);
 
-/* Waits until what was published is on disk, and removes the staging folder. */
+/* After publish or replace: results that were made of fewer hosts go, and the staging folder; waits
+ * until what was published is on disk. */
 void tbp_run_folder_settle(struct tbp_run_folder *f);
 
 /* Removes what has not been published. */

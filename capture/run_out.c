@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 /* The carry is the collector's. */
 struct tbp_run_carry *tbp_run_carry_new(void) {
@@ -109,21 +110,24 @@ static bool has_option(const struct tbp_spool_header *h, const char *key) {
     return tbp_run_option(h->options, key, value, sizeof value) && strcmp(value, "1") == 0;
 }
 
-/* Of a run that is there: below the log directory, and a file as runs have them, since a header may
- * be anybody's. NULL: none. */
+static bool identify(const char *path, struct tbp_spool_file_id *id) {
+    struct stat st;
+    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    *id = (struct tbp_spool_file_id){st.st_dev, st.st_ino, (uint64_t)st.st_size, st.st_mtim.tv_sec,
+                                     st.st_mtim.tv_nsec};
+    return true;
+}
+
+/* What was made of this spool before. A header may be anybody's, and another run may have got the
+ * name since: it must be that very file. NULL: none. */
 static const char *older_of(struct tbp_run_folder *folder, const struct tbp_spool_header *h) {
-    struct tbp_str run, logdir, host, suffix;
-    const char *name = h ? h->written_as : "";
-    size_t n = strnlen(name, h ? sizeof h->written_as : 0);
+    struct tbp_spool_file_id id = {0};
+    size_t n = h ? strnlen(h->written_as, sizeof h->written_as) : 0;
     if (n == 0 || n == sizeof h->written_as)
         return NULL;
-    const char *path = tbp_arena_printf(folder->arena, "%s/%s", folder->logdir, name);
-    const char *slash = strrchr(path, '/');
-    bool is_one =
-        tbp_rundir_split_path((struct tbp_str){path, (size_t)(slash - path)}, &logdir, &run) &&
-        tbp_str_is(logdir, folder->logdir) && tbp_rundir_is_run_name(run) &&
-        tbp_rundir_split(tbp_str_c(slash + 1), &host, &suffix);
-    return is_one ? path : NULL;
+    const char *path = tbp_arena_printf(folder->arena, "%s/%s", folder->logdir, h->written_as);
+    return identify(path, &id) && !memcmp(&id, &h->written_id, sizeof id) ? path : NULL;
 }
 
 static void note(const struct tbp_run_request *request, const struct tbp_run_folder *folder) {
@@ -134,6 +138,8 @@ static void note(const struct tbp_run_request *request, const struct tbp_run_fol
     while (*below == '/')
         below++;
     snprintf(h->written_as, sizeof h->written_as, "%s", below);
+    if (!identify(folder->file, &h->written_id))
+        h->written_as[0] = 0;
     if (request->is_over)
         __atomic_store_n(&h->state, TBP_SPOOL_WRITTEN, __ATOMIC_RELEASE);
 }

@@ -197,9 +197,12 @@ int tbp_session_set_up(struct tbp_session *s, const char *logdir, const tbprof_o
     if (s->is_saved)
         join_job(s);
     rc = open_spool(s, warning, warning_size, err);
-    if (rc == TBP_OK)
-        fill_header(s);
-    return rc;
+    if (rc != TBP_OK)
+        return rc;
+    if (s->options.follow_fork && s->spool->fd < 0 && !*warning)
+        snprintf(warning, warning_size, "children are not recorded: the spool lies in memory");
+    fill_header(s);
+    return TBP_OK;
 }
 
 /* ---- children ---- */

@@ -236,11 +236,11 @@ static int write_run(struct recovery *r, const struct tbp_spool_header *h, struc
         return TBP_OK;
     }
     size_t header_bytes = TBP_SPOOL_HEADER_BYTES;
-    void *header = is_ours(r->fd) && !r->request->is_kept && r->input.size >= header_bytes
+    void *header = is_ours(r->fd) && r->input.size >= header_bytes
                        ? mmap(NULL, header_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0)
                        : MAP_FAILED;
     request.header = header == MAP_FAILED ? NULL : header;
-    request.is_over = true;
+    request.is_over = !r->request->is_kept;
     int status = tbp_run_write(&request, &got, err);
     if (header != MAP_FAILED)
         munmap(header, header_bytes);

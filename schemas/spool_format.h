@@ -43,6 +43,12 @@ struct tbp_spool_anchor {
     int64_t monotonic_ns; /* what times are interpolated on */
 };
 
+/* Of a file, as stat(2) tells it: no other file has all of them. */
+struct tbp_spool_file_id {
+    uint64_t device, inode, size_bytes;
+    int64_t modified_s, modified_ns;
+};
+
 enum tbp_spool_state {
     TBP_SPOOL_EMPTY,     /* the header is not complete */
     TBP_SPOOL_RECORDING, /* a process records, or died while it did */
@@ -72,8 +78,9 @@ struct tbp_spool_header {
     char options[1024]; /* "key=value\n" lines, for the plane Task Environment */
     char command[1024]; /* of the process, blanks between arguments */
     /* The file that was last made of all there was, below logdir; what is written later takes its
-     * place. "": none */
+     * place, if it is still that file. "": none */
     char written_as[768];
+    struct tbp_spool_file_id written_id;
 };
 
 enum tbp_spool_chunk_kind {

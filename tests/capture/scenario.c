@@ -116,26 +116,52 @@ static void child_that_stops(void) {
     say("stop", tbprof_stop(1));
 }
 
-/* A child that works once more when its parent's session has been written. */
-static void child_goes_on(void) {
+static void tell(int fd) {
+    while (write(fd, "", 1) < 0)
+        continue;
+}
+
+static void hear(int fd) {
+    char byte;
+    while (read(fd, &byte, 1) < 0)
+        continue;
+}
+
+/* A child that works before its parent's session ends and after it has been written. */
+static void work_around_stop(void (*end)(void)) {
     tbprof_options options = quiet_options();
     options.follow_fork = 1;
-    int is_over[2];
-    say("start", pipe(is_over) ? TBPROF_INTERNAL : tbprof_start(logdir, &options));
+    int ready[2], over[2];
+    say("start", pipe(ready) || pipe(over) ? TBPROF_INTERNAL : tbprof_start(logdir, &options));
     if (fork() == 0) {
-        char byte;
         work_ms(1);
-        while (read(is_over[0], &byte, 1) < 0)
-            continue;
+        tell(ready[1]);
+        hear(over[0]);
         work_ms(1);
-        say("stop in the child", tbprof_stop(1));
+        end();
         _exit(0);
     }
-    work_ms(20);
+    hear(ready[0]);
+    work_ms(1);
     say("stop", tbprof_stop(1));
-    while (write(is_over[1], "", 1) < 0)
-        continue;
+    tell(over[1]);
     wait(NULL);
+}
+
+static void stop_in_child(void) {
+    say("stop in the child", tbprof_stop(1));
+}
+
+static void child_goes_on(void) {
+    work_around_stop(stop_in_child);
+}
+
+static void kill_myself(void) {
+    kill(getpid(), SIGKILL);
+}
+
+static void child_killed_later(void) {
+    work_around_stop(kill_myself);
 }
 
 /* A child and its parent, who stop at the same moment; false: something failed. */
@@ -191,27 +217,6 @@ static void child_dropped(void) {
     }
     wait(NULL);
     say("stop", tbprof_stop(0));
-}
-
-/* A child that records on after its parent's session and is killed. */
-static void child_killed_later(void) {
-    tbprof_options options = quiet_options();
-    options.follow_fork = 1;
-    int is_over[2];
-    say("start", pipe(is_over) ? TBPROF_INTERNAL : tbprof_start(logdir, &options));
-    if (fork() == 0) {
-        char byte;
-        work_ms(1);
-        while (read(is_over[0], &byte, 1) < 0)
-            continue;
-        work_ms(1);
-        kill(getpid(), SIGKILL);
-    }
-    work_ms(20);
-    say("stop", tbprof_stop(1));
-    while (write(is_over[1], "", 1) < 0)
-        continue;
-    wait(NULL);
 }
 
 static void stops_at_once(void) {

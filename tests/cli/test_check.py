@@ -193,7 +193,7 @@ class Check(Base):
         op = [event("cpu_op", "op", 10 * i, 5) for i in range(9)]
         other_clock = event("cpu_op", "far", 1e15, 5)
         ended = {"ph": "E", "name": "never begun", "pid": 1, "tid": 1, "ts": 300}
-        begun = dict(ended, ph="B")
+        begun = dict(ended, ph="B", ts=310)
         for right, events in ({"records_dropped": (1, 11), "events_without_end": (1, 10)}, op + [ended, begun]), \
                 ({"records_dropped": (2, 11)}, op + [dict(op[0], ts="x"), dict(op[0], dur="x")]), \
                 ({"other_clock": (1, 10)}, op + [other_clock]), \

@@ -69,6 +69,20 @@ static void expect_file(const char *path, bool is_there) {
     cr_expect_eq(stat(full, &st) == 0, is_there, "%s", full);
 }
 
+static void put_file(const char *path, const char *text) {
+    char full[512];
+    snprintf(full, sizeof full, "%s/%s", logdir, path);
+    FILE *f = fopen(full, "w");
+    cr_assert(f && fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+static void expect_size(const char *path, size_t size) {
+    char full[512];
+    struct stat st = {0};
+    snprintf(full, sizeof full, "%s/%s", logdir, path);
+    cr_expect(stat(full, &st) == 0 && (size_t)st.st_size == size, "%s", full);
+}
+
 Test(run_out, a_run_is_named_by_its_start_and_never_changed) {
     cr_assert_eq(write_run(NULL), TBP_OK, "%s", err.message);
     cr_expect_eq(result.n_events, 1);
@@ -134,15 +148,20 @@ Test(run_out, what_is_written_last_takes_the_place_of_what_was_written_before) {
     cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
     cr_expect_eq(m.head->state, TBP_SPOOL_WRITTEN);
     expect_file("plugins/profile/child_1", false);
-    /* A header may say anything: other files are not touched. */
-    static const char *const others[] = {"../x.xplane.pb", "plugins/profile/../a.xplane.pb",
-                                         "plugins/profile/child/worker.txt", "marker"};
+    /* A header may say anything, and the name may be another file's by now: that one stays. */
+    static const char *const others[] = {"plugins/profile/child/other.xplane.pb",
+                                         "plugins/profile/child/worker.xplane.pb", "../x.xplane.pb",
+                                         "plugins/profile"};
+    char run[128];
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        char run[128];
+        put_file("plugins/profile/child/other.xplane.pb", "of another host");
+        put_file("plugins/profile/child/worker.xplane.pb", "of another run");
         snprintf(m.head->written_as, sizeof m.head->written_as, "%s", others[i]);
         cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
         snprintf(run, sizeof run, "plugins/profile/child_%zu/worker.xplane.pb", i + 1);
         expect_file(run, true);
+        expect_size("plugins/profile/child/other.xplane.pb", strlen("of another host"));
+        expect_size("plugins/profile/child/worker.xplane.pb", strlen("of another run"));
     }
 }
 
