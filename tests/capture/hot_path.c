@@ -50,8 +50,13 @@ static struct {
     bool is_other_word;    /* that annotations look at */
 } seen;
 
+/* Threads that end at the same moment may wait for one another, and then no longer record. */
+static __thread volatile bool is_over;
+
 static void count_call(int number, siginfo_t *info, void *context) {
     (void)number, (void)context;
+    if (is_over)
+        return;
     unsigned n = (unsigned)info->si_syscall;
     __atomic_fetch_add(&seen.n_calls[n < CALLS ? n : CALLS - 1], 1, __ATOMIC_RELAXED);
 }
@@ -117,6 +122,7 @@ static void *train(void *unused) {
     for (uint64_t n = 0; n < seen.n_records; n += 4 * SCOPES_AT_ONCE)
         record_some();
     __atomic_fetch_add(&seen.n_faults, faults() - before, __ATOMIC_RELAXED);
+    is_over = true;
     __atomic_fetch_add(&seen.n_over, 1, __ATOMIC_RELEASE);
     return NULL;
 }
@@ -149,6 +155,7 @@ static void *train_while_captured(void *unused) {
     __atomic_fetch_add(&seen.n_warm, 1, __ATOMIC_RELEASE);
     while (__atomic_load_n(&seen.n_captures, __ATOMIC_ACQUIRE) < CAPTURES)
         record_paced();
+    is_over = true;
     __atomic_fetch_add(&seen.n_over, 1, __ATOMIC_RELEASE);
     return NULL;
 }
