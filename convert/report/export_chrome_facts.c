@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a trace of PyTorch says beside its events: which devices there are and which rank of a job
- * it is. It stands behind the events, since only the hosts that were read tell it; order means
- * nothing in JSON. "vendor" is ours: names do not always tell it.
+ * it is. Of one host it stands before the events, as PyTorch writes it; of several behind them,
+ * when all have been read. "vendor" is ours: names do not always tell it.
  */
 #include "base/map.h"
 #include "convert/model/stats.h"

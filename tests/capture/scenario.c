@@ -87,15 +87,19 @@ static void many_sessions(void) {
     say("stop again", tbprof_stop(1));
 }
 
+static void fork_worker(void) {
+    if (fork() != 0)
+        return;
+    work_ms(1);
+    _exit(0);
+}
+
 static void children(void) {
     tbprof_options options = quiet_options();
     options.follow_fork = 1;
     say("start", tbprof_start(logdir, &options));
     for (int i = 0; i < 2; i++)
-        if (fork() == 0) {
-            work_ms(5);
-            _exit(0);
-        }
+        fork_worker();
     work_ms(5);
     while (wait(NULL) > 0)
         ;
@@ -196,10 +200,7 @@ static void forks_at_rest(void) {
     options.start_paused = 1;
     say("start", tbprof_start(logdir, &options));
     for (int i = 0; i < 3; i++) {
-        if (fork() == 0) {
-            work_ms(1);
-            _exit(0);
-        }
+        fork_worker();
         wait(NULL);
         say(i ? "pause" : "resume", i ? tbprof_pause() : tbprof_resume());
     }
@@ -211,10 +212,7 @@ static void child_dropped(void) {
     tbprof_options options = quiet_options();
     options.follow_fork = 1;
     say("start", tbprof_start(logdir, &options));
-    if (fork() == 0) {
-        work_ms(1);
-        _exit(0);
-    }
+    fork_worker();
     wait(NULL);
     say("stop", tbprof_stop(0));
 }
