@@ -478,6 +478,7 @@ static int read_perfetto(struct tbp_host *host, struct tbp_pool *pool, struct tb
     (void)pool;
     (void)err;
     tbp_trace_init(&p->t, host);
+    p->t.is_in_order = true; /* ends tell no name: a sequence has them where they belong */
     p->state.t = p->tracks.t = &p->t;
     read_packets(p, host);
     tbp_perfetto_name_lines(&p->tracks);

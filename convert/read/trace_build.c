@@ -238,13 +238,21 @@ static bool is_refused(struct tbp_trace *t, uint32_t track) {
     return true;
 }
 
+/* Of begins and ends of one moment. */
+static uint64_t place_in_moment(const struct tbp_trace *t, const struct tbp_trace_event *e) {
+    enum { NAMED_END, BARE_END, BEGIN };
+    if (t->is_in_order)
+        return t->rows.n;
+    return e->flags & TBP_TRACE_BEGIN ? BEGIN : e->name ? NAMED_END : BARE_END;
+}
+
 void tbp_trace_add(struct tbp_trace *t, const struct tbp_trace_event *e) {
     if (is_refused(t, e->track))
         return;
     if (e->external_id && (e->flags & TBP_TRACE_DEVICE))
         tbp_trace_stat_i64(t, TBP_TRACE_OWN, tbp_trace_text(t, TBP_STR("External id")),
                            (int64_t)e->external_id);
-    size_t number = t->rows.n;
+    uint64_t place = place_in_moment(t, e);
     struct tbp_trace_row *row = tbp_vec_push(&t->rows);
     *row = (struct tbp_trace_row){.start_ns = e->start_ns,
                                   .dur_ps = e->dur_ps,
@@ -256,7 +264,7 @@ void tbp_trace_add(struct tbp_trace *t, const struct tbp_trace_event *e) {
     row->set = tbp_trace_take_shared(t) & 0xffffffu;
     row->own = take_own(t);
     if (e->flags & (TBP_TRACE_BEGIN | TBP_TRACE_END))
-        row->dur_ps = number;
+        row->dur_ps = place;
     t->uses.at[e->name] |= USE_NAME;
 }
 

@@ -18,9 +18,9 @@
  * - An op (TBP_TRACE_OP) is shown in the op tables; a launch carries the correlation id of the
  *   device events it starts in `link`, a device event that of its launch. An op may be its launch.
  * - A step mark carries its number in `link`. TBP_TRACE_BEGIN and TBP_TRACE_END are paired by a
- *   stack per track; they need no duration. Of one moment and name, ends end what began earlier,
- *   then what begins there: in which order the input has them counts only where an end tells no
- *   name.
+ *   stack per track; they need no duration. Of one moment, ends end what began earlier, then what
+ *   begins there, those that tell a name first; of what begins together, the last by name lies
+ *   innermost. In which order the input has them counts only if it is said to tell (is_in_order).
  * - Shared stats (TBP_TRACE_SHARED) are few and repeat: kept once. Own stats are of one event.
  *   Texts are numbers from tbp_trace_text; in the model they become references.
  *
@@ -67,8 +67,8 @@ struct tbp_trace_memory_event {
 
 struct tbp_trace_row { /* sorted many times: 40 bytes */
     int64_t start_ns;
-    uint64_t dur_ps; /* begin and end: number in the input, then what comes first of one moment;
-                      * memory: text of the op around it */
+    uint64_t dur_ps; /* begin and end: what comes first of one moment; memory: text of the op
+                      * around it */
     uint64_t link;
     uint32_t name;
     uint32_t set : 24, flags : 8;
@@ -85,7 +85,6 @@ struct tbp_trace_track {
     struct tbp_str name;
     int64_t sort; /* smaller first */
     int64_t first_ns;
-    bool has_bare_ends;  /* set by finish: ends of name 0 */
     uint32_t rank, lane; /* lane: of a stream on which work overlaps, set by finish */
     uint64_t types;      /* of a stream: bits of TBP_TRACE_STREAM_TYPES */
     uint64_t content;    /* of its events, in no order; 0 where nothing ties with the track */
@@ -141,6 +140,7 @@ struct tbp_trace {
     size_t own_from; /* where the stats of the next event begin */
     int64_t base_ns; /* wall clock at the zero of the input's times */
     bool has_wall_clock;
+    bool is_in_order; /* begins and ends of one moment and track are given in their order */
     uint64_t n_tracks_refused;
     /* of finish */
     TBP_VEC(uint32_t) rank;    /* of texts, by bytes */

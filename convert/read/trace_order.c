@@ -410,20 +410,6 @@ struct pairing {
     TBP_VEC(size_t) open; /* rows */
 };
 
-/* Ends without a name end what began last, so that on their tracks the order of the input counts
- * where times are equal. On others it does not: ends come before begins. */
-static void order_pairs(struct tbp_trace *t) {
-    for (size_t i = 0; i < t->rows.n; i++)
-        if ((t->rows.at[i].flags & TBP_TRACE_END) && t->rows.at[i].name == 0)
-            t->tracks.at[t->rows.at[i].track].has_bare_ends = true;
-    for (size_t i = 0; i < t->rows.n; i++) {
-        struct tbp_trace_row *row = &t->rows.at[i];
-        if ((row->flags & (TBP_TRACE_BEGIN | TBP_TRACE_END)) &&
-            !t->tracks.at[row->track].has_bare_ends)
-            row->dur_ps = row->flags & TBP_TRACE_END ? 0 : 1;
-    }
-}
-
 static void close_at(struct pairing *p, size_t begin, int64_t ns, unsigned ps) {
     struct tbp_trace_row *row = &p->t->rows.at[begin];
     int64_t dur_ns = ns - row->start_ns;
@@ -465,8 +451,8 @@ static size_t end_all(struct pairing *p, size_t from, size_t to) {
     return n_left;
 }
 
-/* Begins and ends of one moment, ends first: they end what began earlier. What ends are left end
- * what begins now. */
+/* Begins and ends of one moment: ends first, of these those with a name first, end what began
+ * earlier. What ends are left end what begins now. */
 static void pair_moment(struct pairing *p, size_t from, size_t to) {
     size_t first_begin = from;
     while (first_begin < to && (p->t->rows.at[first_begin].flags & TBP_TRACE_END))
@@ -482,7 +468,7 @@ static bool is_same_moment(const struct tbp_trace_row *a, const struct tbp_trace
     return a->start_ns == b->start_ns && a->start_ps == b->start_ps;
 }
 
-static void pair_track(struct pairing *p, size_t from, size_t to, bool has_bare_ends) {
+static void pair_track(struct pairing *p, size_t from, size_t to) {
     struct tbp_trace *t = p->t;
     int64_t last_ns = INT64_MIN;
     unsigned last_ps = 0;
@@ -496,7 +482,7 @@ static void pair_track(struct pairing *p, size_t from, size_t to, bool has_bare_
             last_ps = row->start_ps;
         }
         next = i + 1;
-        while (is_pair && !has_bare_ends && next < to && is_same_moment(row, &t->rows.at[next]))
+        while (is_pair && !t->is_in_order && next < to && is_same_moment(row, &t->rows.at[next]))
             next++; /* pairs come last of a moment */
         if (is_pair)
             pair_moment(p, i, next);
@@ -519,7 +505,7 @@ static bool pair_all(struct tbp_trace *t, const uint32_t *track_of_rank) {
     for (size_t from = 0, to; from < t->rows.n; from = to) {
         for (to = from; to < t->rows.n && t->rows.at[to].track == t->rows.at[from].track;)
             to++;
-        pair_track(&p, from, to, t->tracks.at[track_of_rank[t->rows.at[from].track]].has_bare_ends);
+        pair_track(&p, from, to);
     }
     size_t kept = 0;
     for (size_t i = 0; i < t->rows.n; i++) {
@@ -538,7 +524,6 @@ void tbp_trace_arrange(struct tbp_trace *t) {
     rank_texts(t);
     rank_planes(t);
     rank_tracks(t);
-    order_pairs(t);
     TBP_VEC(uint32_t) track_of_rank = {0};
     tbp_vec_reserve(&track_of_rank, t->tracks.n);
     for (uint32_t i = 0; i < t->tracks.n; i++)

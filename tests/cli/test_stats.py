@@ -150,10 +150,19 @@ class Averages(Case):
                 self.assertEqual(self.paired(order), (rows, lost), order)
 
     def test_ends_without_a_name_end_what_began_last(self):
-        self.assertEqual(self.paired([("B", "x", 0), ("E", "", 10), ("B", "y", 10), ("E", "", 10)]),
-                         ({"x": (10, 10, 1), "y": (0, 0, 1)}, (0, 0)))
-        self.assertEqual(self.paired([("B", "x", 0), ("B", "y", 10), ("E", "", 10), ("E", "", 20)]),
-                         ({"x": (20, 20, 1), "y": (0, 0, 1)}, (0, 0)))
+        """Of one moment after those with a name; of what began together, first the last by name."""
+        for events, rows, lost in (
+                ("Bx0 E10 By10 E10", {"x": (10, 10, 1), "y": (0, 0, 1)}, (0, 0)),
+                ("Bx0 By10 E10 E20", {"x": (10, 10, 1), "y": (10, 10, 1)}, (0, 0)),
+                ("Bx0 By5 E10 E20", {"x": (20, 20, 1), "y": (5, 5, 1)}, (0, 0)),
+                ("Ba0 Bb0 E10 E30", {"a": (30, 30, 1), "b": (10, 10, 1)}, (0, 0)),
+                ("Bx0 By10 Ex30 E30", {"x": (30, 30, 1), "y": (20, 20, 1)}, (0, 0)),
+                ("Bx0 Ex10 E10 Ey10 By10", {"x": (10, 10, 1), "y": (0, 0, 1)}, (0, 1)),
+                ("E10 By10 E10", {"y": (0, 0, 1)}, (0, 1)),
+                ("Bx0 Ex10 Bx10 Ex30 By40 E50", {"x": (10, 20, 2), "y": (10, 10, 1)}, (0, 0))): # names are as without it
+            events = [(e[0], e[1:].rstrip("0123456789"), int(e[1:].lstrip("xyab"))) for e in events.split()]
+            for order in itertools.islice(itertools.permutations(events), 0, None, 5 if len(events) < 5 else 89):
+                self.assertEqual(self.paired(order), (rows, lost), order)
 
     def test_marks_of_the_profiler_are_no_rows(self):
         mark = {"ph": "i", "cat": "", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 500}

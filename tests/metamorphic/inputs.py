@@ -120,8 +120,8 @@ def timeline():
 
 def ties(dialect, seed=3):
     """Begins and ends of which most share their moment with others: spans that follow each other or end together, of no
-    length, of one name twice, an end without a begin, a begin without an end; and counters. For MXNet frames, tasks and
-    sums of memory, too."""
+    length, of one name twice, an end without a begin, a begin without an end, ends without a name; and counters. For
+    MXNet frames, tasks and sums of memory, too."""
     r = random.Random(seed)
     is_mxnet = dialect == "mxnet"
     events = [{"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name}}
@@ -134,7 +134,7 @@ def ties(dialect, seed=3):
         ts, dur = 10 * r.randrange(8), 10 * r.randrange(3)
         pid, name = r.choice((0, 1)), r.choice(("mul", "add", "relu"))
         add("B", name, ts, pid, args={"k": r.randrange(3)})
-        add("E", name, ts + dur, pid)
+        add("E", name if k % 5 else "", ts + dur, pid)
         add("b", name, ts, 7, id=k % 4)
         add("e", name, ts + dur, 7, id=k % 4)
         if is_mxnet and k % 4 == 0:
