@@ -21,6 +21,9 @@ enum { EVENTS_MAX = 5000000 };
 enum { FEW_ARGS = 64 };
 /* Longer names are not kept once more together with what surrounds them. */
 enum { SHORT_NAME = 256 };
+/* Texts are prepared for this many names of a plane, which is more than programs have: where each
+ * event has a name of its own, what is written once is not kept. */
+enum { READY_NAMES = 1 << 16 };
 
 /* Texts between the values of an event; quotes of the value included. */
 struct style {
@@ -80,7 +83,7 @@ struct key_texts { /* a name with all that stands before its value */
 
 struct plane_texts {
     struct tbp_trace_texts names;
-    struct key_texts *keys; /* of plane->keys */
+    struct key_texts *keys; /* of the first READY_NAMES of plane->keys */
     struct ready_meta *metas, *made;
 };
 
@@ -217,12 +220,22 @@ static void collect_items(const struct tbp_trace_line *l, size_t i, const struct
     s->items.n = few ? n : sort_items(at, n);
 }
 
+static void put_key(struct tbp_json *j, const struct style *style, const struct plane_texts *t,
+                    size_t key, bool is_first) {
+    if (key < READY_NAMES) {
+        put(j, is_first ? t->keys[key].first : t->keys[key].next);
+        return;
+    }
+    put(j, is_first ? style->open_args : style->comma);
+    put(j, t->names.keys[key]);
+    put(j, style->colon);
+}
+
 static void put_items(struct tbp_json *j, const struct style *style, const struct plane_texts *t,
                       const struct tbp_trace_line *l, const struct scratch *s) {
     for (size_t k = 0; k < s->items.n; k++) {
         const struct item *x = &s->items.at[k];
-        const struct key_texts *key = &t->keys[x->key - l->plane->keys];
-        put(j, k ? key->next : key->first);
+        put_key(j, style, t, (size_t)(x->key - l->plane->keys), k == 0);
         if (x->arg)
             put_value(j, t, x->arg);
         else
@@ -380,8 +393,9 @@ static struct tbp_str join(struct tbp_arena *a, struct tbp_str x, struct tbp_str
 
 static struct key_texts *ready_keys(struct tbp_arena *a, const struct style *style,
                                     const struct tbp_str *names, size_t n) {
-    struct key_texts *out = TBP_NEW_N(a, struct key_texts, n);
-    for (size_t i = 0; i < n; i++) {
+    const size_t n_ready = n < READY_NAMES ? n : READY_NAMES;
+    struct key_texts *out = TBP_NEW_N(a, struct key_texts, n_ready);
+    for (size_t i = 0; i < n_ready; i++) {
         out[i].first = join(a, style->open_args, names[i], style->colon);
         out[i].next = join(a, style->comma, names[i], style->colon);
     }
@@ -398,7 +412,7 @@ static struct ready_meta *ready_metas(struct tbp_escaper *e, const struct style 
     struct ready_meta *out = TBP_NEW_N(e->arena, struct ready_meta, n);
     for (size_t i = 0; i < n; i++) {
         out[i].name = names[i];
-        if (names[i].n <= SHORT_NAME)
+        if (i < READY_NAMES && names[i].n <= SHORT_NAME)
             out[i].complete = join(e->arena, style->name, names[i], tail);
         if (m[i].has_long_name || m[i].n_args)
             ready_args(e, p, t, &m[i], &out[i]);
