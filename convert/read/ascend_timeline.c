@@ -44,9 +44,10 @@ static uint32_t flow_of(struct tbp_ascend_timeline *a, const struct tbp_json_eve
 static void name_thread(struct tbp_ascend_timeline *a, const struct tbp_json_event *e) {
     const struct tbp_json_value *name = tbp_json_trace_arg(e, "name");
     struct place p = place_of(&a->jt, e);
-    if (name && tbp_str_is(e->name.text, "thread_name"))
-        tbp_process_names_put(&a->threads, &a->jt.host->arena, pair_of(p.pid, p.tid),
-                              tbp_json_trace_text(&a->jt, name));
+    if (!name || !tbp_str_is(e->name.text, "thread_name"))
+        return;
+    struct tbp_given_name given = tbp_json_trace_given(&a->jt, e, name);
+    tbp_process_names_put(&a->threads, &a->jt.host->arena, pair_of(p.pid, p.tid), &given);
 }
 
 static void look_at_arrow(struct tbp_ascend_timeline *a, const struct tbp_json_event *e) {

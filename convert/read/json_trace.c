@@ -457,6 +457,15 @@ bool tbp_json_trace_time(const struct tbp_json_value *v, int64_t *ns, unsigned *
     return true;
 }
 
+struct tbp_given_name tbp_json_trace_given(struct tbp_json_trace *jt,
+                                           const struct tbp_json_event *e,
+                                           const struct tbp_json_value *name) {
+    struct tbp_given_name given = {.text = tbp_json_trace_text(jt, name)};
+    if (!tbp_json_trace_time(&e->ts, &given.ns, &given.ps))
+        given.ns = TBP_GIVEN_AT_NO_TIME;
+    return given;
+}
+
 uint64_t tbp_json_trace_duration(struct tbp_json_trace *jt, const struct tbp_json_event *e) {
     int64_t ns;
     unsigned ps;

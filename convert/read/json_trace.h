@@ -88,6 +88,10 @@ bool tbp_json_trace_id(struct tbp_json_trace *jt, const struct tbp_json_value *v
                        bool *is_text);
 /* The thread of an event, called by its id where that is a text. */
 uint32_t tbp_json_trace_thread(struct tbp_json_trace *jt, const struct tbp_json_event *e);
+/* A name that a row of metadata gives, valid as long as the text of it. */
+struct tbp_given_name tbp_json_trace_given(struct tbp_json_trace *jt,
+                                           const struct tbp_json_event *e,
+                                           const struct tbp_json_value *name);
 /* Microseconds, also in quotes; numbers beyond 146 years are cut there. */
 bool tbp_json_trace_time(const struct tbp_json_value *v, int64_t *ns, unsigned *ps);
 /* Duration in picoseconds; none or a negative one is 0 and counted. */

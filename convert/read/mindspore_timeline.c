@@ -114,10 +114,11 @@ static void read_name(struct tbp_mindspore *m, const struct tbp_json_event *e) {
     if (!name || !tbp_str_is(e->name.text, "thread_name"))
         return;
     tbp_json_trace_id(&m->jt, &e->pid, &pid, &is_text);
-    struct tbp_str text = tbp_json_trace_text(&m->jt, name);
-    if (tbp_str_is(text, "Steps")) /* would be taken for the line that TensorFlow draws */
-        text = TBP_STR("MindSpore steps");
-    tbp_trace_track_name(&m->jt.trace, host_row(m, e, pid), text);
+    uint32_t track = host_row(m, e, pid);
+    struct tbp_given_name given = tbp_json_trace_given(&m->jt, e, name);
+    if (tbp_str_is(given.text, "Steps")) /* would be taken for the line that TensorFlow draws */
+        given.text = TBP_STR("MindSpore steps");
+    tbp_trace_track_given(&m->jt.trace, track, &given);
 }
 
 static void read_event(struct tbp_json_trace *jt, const struct tbp_json_event *e) {

@@ -5,21 +5,21 @@
 #include "convert/read/process_names.h"
 
 void tbp_process_names_put(struct tbp_process_names *p, struct tbp_arena *a, int64_t id,
-                           struct tbp_str name) {
+                           const struct tbp_given_name *name) {
     bool is_new;
     uint32_t *at = tbp_idmap_put(&p->by_id, (uint64_t)id, &is_new);
     if (is_new) {
         *at = (uint32_t)p->names.n;
-        tbp_vec_push(&p->names);
+        *tbp_vec_push(&p->names) = (struct tbp_given_name){.text = TBP_STR_NONE};
     }
-    p->names.at[*at] = tbp_arena_str(a, name);
+    tbp_given_name_take(&p->names.at[*at], name, a);
 }
 
 bool tbp_process_names_get(const struct tbp_process_names *p, int64_t id, struct tbp_str *name) {
     uint32_t at = tbp_idmap_get(&p->by_id, (uint64_t)id);
-    if (at == TBP_MAP_NONE)
+    if (at == TBP_MAP_NONE || p->names.at[at].text.n == 0)
         return false;
-    *name = p->names.at[at];
+    *name = p->names.at[at].text;
     return true;
 }
 
@@ -36,6 +36,7 @@ bool tbp_process_names_read(struct tbp_process_names *p, struct tbp_json_trace *
     if (e->ph != 'M' || !name || !tbp_str_is(e->name.text, "process_name"))
         return false;
     tbp_json_trace_id(jt, &e->pid, &pid, &is_text);
-    tbp_process_names_put(p, &jt->host->arena, pid, tbp_json_trace_text(jt, name));
+    struct tbp_given_name given = tbp_json_trace_given(jt, e, name);
+    tbp_process_names_put(p, &jt->host->arena, pid, &given);
     return true;
 }

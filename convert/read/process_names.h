@@ -9,13 +9,13 @@
 #include "convert/read/json_trace.h"
 
 struct tbp_process_names {
-    TBP_VEC(struct tbp_str) names;
+    TBP_VEC(struct tbp_given_name) names;
     struct tbp_idmap by_id; /* process id -> index */
 };
 
-/* The last name given counts. */
+/* One of the names given. */
 void tbp_process_names_put(struct tbp_process_names *p, struct tbp_arena *a, int64_t id,
-                           struct tbp_str name);
+                           const struct tbp_given_name *name);
 /* False if the process has none. */
 bool tbp_process_names_get(const struct tbp_process_names *p, int64_t id, struct tbp_str *name);
 void tbp_process_names_release(struct tbp_process_names *p);

@@ -20,11 +20,13 @@ struct chrome {
 
 static void read_metadata(struct chrome *c, const struct tbp_json_event *e) {
     const struct tbp_json_value *name = tbp_json_trace_arg(e, "name");
-    if (name && tbp_str_is(e->name.text, "thread_name"))
-        tbp_trace_track_name(&c->jt->trace, tbp_json_trace_thread(c->jt, e),
-                             tbp_json_trace_text(c->jt, name));
-    else
+    if (!name || !tbp_str_is(e->name.text, "thread_name")) {
         tbp_process_names_read(&c->processes, c->jt, e);
+        return;
+    }
+    uint32_t track = tbp_json_trace_thread(c->jt, e);
+    struct tbp_given_name given = tbp_json_trace_given(c->jt, e, name);
+    tbp_trace_track_given(&c->jt->trace, track, &given);
 }
 
 /* ---- asynchronous events ---- */

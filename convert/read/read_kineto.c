@@ -454,11 +454,11 @@ static void read_memory(struct kineto *k, const struct tbp_json_event *e,
 /* Names of threads; the rest of the metadata orders rows of another viewer. */
 static void read_metadata(struct kineto *k, const struct tbp_json_event *e) {
     const struct tbp_json_value *name = tbp_json_trace_arg(e, "name");
-    if (!name || !tbp_str_is(e->name.text, "thread_name"))
+    if (!name || !tbp_str_is(e->name.text, "thread_name") || tbp_str_starts(name->text, "stream "))
         return;
-    if (!tbp_str_starts(name->text, "stream "))
-        tbp_trace_track_name(&k->jt->trace, tbp_json_trace_thread(k->jt, e),
-                             tbp_json_trace_text(k->jt, name));
+    uint32_t track = tbp_json_trace_thread(k->jt, e);
+    struct tbp_given_name given = tbp_json_trace_given(k->jt, e, name);
+    tbp_trace_track_given(&k->jt->trace, track, &given);
 }
 
 static void count_aside(struct kineto *k, uint64_t *sum) {

@@ -25,11 +25,14 @@ struct frame { /* row that may be a step */
     int64_t pid, tid;
 };
 
-enum { MAX_COUNTERS = 1000 }; /* of which the domain is told */
+struct domain { /* texts */
+    uint32_t counter, text;
+};
 
 struct mxnet {
     struct tbp_json_trace *jt;
-    struct tbp_idmap counters; /* names (texts) of which it is */
+    struct tbp_idmap domain_of; /* counter -> index */
+    TBP_VEC(struct domain) domains;
     struct tbp_process_names processes;
     TBP_VEC(struct gauge) gauges;
     TBP_VEC(struct frame) frames;
@@ -58,24 +61,21 @@ static bool read_gauge(struct mxnet *m, const struct tbp_json_event *e, int64_t 
     return true;
 }
 
-/* Stats of a sample are series of the counter, so the plane has the domain as a stat. */
-static void note_domain(struct mxnet *m, const struct tbp_json_event *e,
-                        const struct tbp_trace_event *sample) {
-    struct tbp_trace *t = &m->jt->trace;
-    struct tbp_str name = t->texts.strs[sample->name];
+/* Of several domains that a counter's samples tell the first by bytes. */
+static void note_domain(struct mxnet *m, const struct tbp_json_event *e, uint32_t counter) {
+    const struct tbp_strtab *texts = &m->jt->trace.texts;
     bool is_new;
-    if (sample->track == TBP_NO_TRACK || e->cat.token != TBP_JSON_STRING ||
-        m->counters.n >= MAX_COUNTERS)
+    if (e->cat.token != TBP_JSON_STRING)
         return;
-    tbp_idmap_put(&m->counters, sample->name, &is_new);
-    if (!is_new)
-        return;
-    struct tbp_arena scratch;
-    tbp_arena_init(&scratch);
-    const char *key = tbp_arena_printf(&scratch, "domain of %.*s", (int)(name.n & INT_MAX), name.p);
-    tbp_trace_plane_text(t, t->tracks.at[sample->track].plane, key,
-                         tbp_json_trace_text(m->jt, &e->cat));
-    tbp_arena_release(&scratch);
+    uint32_t text = tbp_json_trace_intern(m->jt, &e->cat);
+    uint32_t *at = tbp_idmap_put(&m->domain_of, counter, &is_new);
+    if (is_new) {
+        *at = (uint32_t)m->domains.n;
+        *tbp_vec_push(&m->domains) = (struct domain){counter, text};
+    }
+    struct domain *d = &m->domains.at[*at];
+    if (tbp_str_cmp(texts->strs[text], texts->strs[d->text]) < 0)
+        d->text = text;
 }
 
 static void read_counter(struct mxnet *m, const struct tbp_json_event *e,
@@ -85,7 +85,7 @@ static void read_counter(struct mxnet *m, const struct tbp_json_event *e,
         return;
     out->track = tbp_trace_counters(t);
     out->name = tbp_json_trace_intern(m->jt, &e->name);
-    note_domain(m, e, out);
+    note_domain(m, e, out->name);
     tbp_json_trace_series(m->jt, e);
     tbp_trace_add(t, out);
 }
@@ -257,6 +257,30 @@ static void name_device_ops(struct mxnet *m) {
     }
 }
 
+static int by_counter(const void *a, const void *b, void *ctx) {
+    const struct tbp_str *s = ((const struct tbp_strtab *)ctx)->strs;
+    return tbp_str_cmp(s[((const struct domain *)a)->counter],
+                       s[((const struct domain *)b)->counter]);
+}
+
+/* Stats of a sample are series of the counter, so the plane has the domain as a stat. */
+static void tell_domains(struct mxnet *m) {
+    enum { MOST = 1000 };
+    struct tbp_trace *t = &m->jt->trace;
+    uint32_t track = m->domains.n ? tbp_trace_counters(t) : TBP_NO_TRACK;
+    struct tbp_arena scratch;
+    tbp_arena_init(&scratch);
+    tbp_sort(m->domains.at, m->domains.n, sizeof *m->domains.at, by_counter, &t->texts);
+    for (size_t i = 0; i < m->domains.n && i < MOST && track != TBP_NO_TRACK; i++) {
+        struct tbp_str name = t->texts.strs[m->domains.at[i].counter];
+        const char *key =
+            tbp_arena_printf(&scratch, "domain of %.*s", (int)(name.n & INT_MAX), name.p);
+        tbp_trace_plane_text(t, t->tracks.at[track].plane, key,
+                             t->texts.strs[m->domains.at[i].text]);
+    }
+    tbp_arena_release(&scratch);
+}
+
 /* ---- steps ---- */
 
 static int by_frame(const void *a, const void *b, void *ctx) {
@@ -296,6 +320,7 @@ static void finish(struct tbp_json_trace *jt) {
         jt->trace.rows.at[m->tasks.at[i]].flags |= TBP_TRACE_OP;
     mark_steps(m);
     add_memory(m);
+    tell_domains(m);
     place_threads(m);
     name_device_ops(m);
     tbp_trace_find_wall_clock(&jt->trace);
@@ -308,7 +333,8 @@ static int read_mxnet(struct tbp_host *host, struct tbp_pool *pool, struct tbp_e
     (void)pool;
     int status = tbp_json_trace_read(host, &dialect, &m, err);
     tbp_process_names_release(&m.processes);
-    tbp_idmap_release(&m.counters);
+    tbp_idmap_release(&m.domain_of);
+    tbp_vec_release(&m.domains);
     tbp_vec_release(&m.gauges);
     tbp_vec_release(&m.frames);
     tbp_vec_release(&m.tasks);

@@ -479,27 +479,25 @@ static void read_memory(struct nsys *n) {
 static void name_threads(struct nsys *n) {
     enum { NAME, PRIORITY, GLOBAL, COLUMNS };
     static const char *const columns[COLUMNS] = {"nameId", "priority", "globalTid"};
-    struct tbp_idmap best = {0};
+    struct tbp_trace *t = &n->gpu.t;
     struct tbp_sqlite_rows r;
-    bool is_new;
     if (!tbp_sqlite_select(&n->db, &r, "ThreadNames", columns, COLUMNS))
         return;
     while (tbp_sqlite_next(&r)) {
-        int64_t global = tbp_sqlite_i64(&r, GLOBAL, 0);
-        uint32_t track = tbp_idmap_get(&n->threads, (uint64_t)global);
-        uint32_t priority = (uint32_t)tbp_sqlite_i64(&r, PRIORITY, 0);
-        struct tbp_str name = tbp_sqlite_texts_get(&n->strings, tbp_sqlite_i64(&r, NAME, 0));
-        if (track == TBP_MAP_NONE || name.n == 0)
-            continue;
-        uint32_t *known = tbp_idmap_put(&best, track, &is_new);
-        if (!is_new && *known >= priority)
-            continue;
-        *known = priority;
-        const char *shown = tbp_arena_printf(&n->db.host->arena, "%.*s (%lld)", (int)name.n, name.p,
-                                             (long long)id_part(global, 0));
-        tbp_trace_track_name(&n->gpu.t, track, tbp_str_c(shown));
+        uint32_t track = tbp_idmap_get(&n->threads, (uint64_t)tbp_sqlite_i64(&r, GLOBAL, 0));
+        struct tbp_given_name name = {.ns = tbp_sqlite_i64(&r, PRIORITY, 0)};
+        name.text = tbp_sqlite_texts_get(&n->strings, tbp_sqlite_i64(&r, NAME, 0));
+        if (track != TBP_MAP_NONE)
+            tbp_trace_track_given(t, track, &name);
     }
-    tbp_idmap_release(&best);
+    for (uint32_t i = 0; i < t->tracks.n; i++) {
+        struct tbp_str name = t->tracks.at[i].given.text;
+        if (name.n)
+            tbp_trace_track_name(
+                t, i,
+                tbp_str_c(tbp_arena_printf(&t->host->arena, "%.*s (%lld)", (int)name.n, name.p,
+                                           (long long)t->tracks.at[i].id)));
+    }
 }
 
 /* ---- all of it ---- */

@@ -116,8 +116,8 @@ static void read_names(struct rocprof *r, const struct tbp_json_event *e) {
         return;
     tbp_json_trace_id(&r->jt, &e->pid, &pid, &is_text);
     tbp_json_trace_id(&r->jt, &e->tid, &tid, &is_text);
-    tbp_trace_track_name(&r->gpu.t, tbp_trace_thread(&r->gpu.t, pid, tid),
-                         tbp_json_trace_text(&r->jt, name));
+    struct tbp_given_name given = tbp_json_trace_given(&r->jt, e, name);
+    tbp_trace_track_given(&r->gpu.t, tbp_trace_thread(&r->gpu.t, pid, tid), &given);
 }
 
 /* From calls to work of devices. rpd2tracing ends an arrow with "f", rocprof with "t". */

@@ -166,6 +166,15 @@ void tbp_trace_track_name(struct tbp_trace *t, uint32_t track, struct tbp_str na
         t->tracks.at[track].name = tbp_arena_str(&t->host->arena, name);
 }
 
+void tbp_trace_track_given(struct tbp_trace *t, uint32_t track, const struct tbp_given_name *name) {
+    if (track == TBP_NO_TRACK)
+        return;
+    struct tbp_trace_track *named = &t->tracks.at[track];
+    tbp_given_name_take(&named->given, name, &t->host->arena);
+    if (named->given.text.n)
+        named->name = named->given.text;
+}
+
 /* ---- stats: key + 1, type, value; varints ---- */
 
 static struct tbp_wire_out *begin_stat(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key,

@@ -33,6 +33,7 @@
 
 #include "base/vec.h"
 #include "convert/model/builder.h"
+#include "convert/read/given_name.h"
 
 enum tbp_trace_flag {
     TBP_TRACE_OP = 1,     /* a framework op on the host */
@@ -83,7 +84,8 @@ struct tbp_trace_track {
     enum tbp_trace_track_kind kind;
     int64_t id;
     struct tbp_str name;
-    int64_t sort; /* smaller first */
+    struct tbp_given_name given; /* by the input; then also the name */
+    int64_t sort;                /* smaller first */
     int64_t first_ns;
     uint32_t rank, lane; /* lane: of a stream on which work overlaps, set by finish */
     uint64_t types;      /* of a stream: bits of TBP_TRACE_STREAM_TYPES */
@@ -186,7 +188,10 @@ void tbp_trace_device_step(struct tbp_trace *t, const struct tbp_trace_event *e)
 void tbp_trace_show_step(struct tbp_trace *t, const struct tbp_trace_row *row);
 /* The line of counters: events whose stats are series of numbers. */
 uint32_t tbp_trace_counters(struct tbp_trace *t);
+/* Whatever it was called before. */
 void tbp_trace_track_name(struct tbp_trace *t, uint32_t track, struct tbp_str name);
+/* One of the names that the input gives it, each of which counts more than one that it does not. */
+void tbp_trace_track_given(struct tbp_trace *t, uint32_t track, const struct tbp_given_name *name);
 
 /* Stats of the event added next. */
 void tbp_trace_stat_text(struct tbp_trace *t, enum tbp_trace_stats of, uint32_t key, uint32_t text);

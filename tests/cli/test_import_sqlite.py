@@ -182,6 +182,18 @@ class Nsys(Sqlite):
         for page, before in wanted.items():
             self.assertEqual(answer(page, path), before, page)
 
+    def test_of_names_of_one_priority_the_longest_in_any_order(self):
+        """"main" has 20, as has "main loop"; "poll" 10."""
+        path = self.make("a.sqlite", fixtures.nsys)
+        for order in ("", " DESC"):
+            self.sql(path, "INSERT OR REPLACE INTO StringIds(id, value) VALUES(9000, 'main loop')",
+                     "DELETE FROM ThreadNames WHERE nameId = 9000",
+                     "INSERT INTO ThreadNames(nameId, priority, globalTid) SELECT 9000, 20, globalTid FROM ThreadNames LIMIT 1",
+                     f"CREATE TABLE t AS SELECT * FROM ThreadNames ORDER BY rowid{order}", "DROP TABLE ThreadNames",
+                     "ALTER TABLE t RENAME TO ThreadNames")
+            self.assertEqual({e["args"]["name"] for e in answer("trace_viewer", path)["traceEvents"]
+                              if e.get("name") == "thread_name" and "main" in e["args"]["name"]}, {"main loop (100)"})
+
 
 class Hostile(Sqlite):
     """What stands in a database of a stranger is read, never run."""

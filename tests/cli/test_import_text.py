@@ -82,6 +82,17 @@ class MXNet(Import):
                              [(0, 1, "ALLOCATION", 1), (10, 2, "ALLOCATION", 1), (10, 4, "ALLOCATION", 2),
                               (20, 3, "DEALLOCATION", 1), (20, 1, "DEALLOCATION", 2)])
 
+    def test_of_several_domains_of_a_counter_the_first_by_name(self):
+        samples = [(domain, {"ph": "C", "cat": domain, "name": "queue", "pid": 0, "tid": 0, "ts": ts, "args": {"queue": 1}})
+                   for ts, domain in enumerate(("user", "mine", "own"))]
+        for order in itertools.permutations(samples):
+            path = self.path("profile.json")
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump({"traceEvents": [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "cpu/0"}}] +
+                           [e for _, e in order]}, f)
+            said = json.loads(self.expect(0, "info", path, "--json").stdout)
+            self.assertIn('"domain of queue": "mine"', json.dumps(said))
+
     def test_operator_counts_once_memory_is_memory_frames_are_steps(self):
         path = self.fixture("mxnet.json")
         # 6 names; 3 + 2 + 2 pairs make 7 events and 7 ends; 3 of memory, 1 counter

@@ -164,6 +164,34 @@ class Averages(Case):
             for order in itertools.islice(itertools.permutations(events), 0, None, 5 if len(events) < 5 else 89):
                 self.assertEqual(self.paired(order), (rows, lost), order)
 
+    def thread_named(self, given, process=(), file="named.pt.trace.json"):
+        """What the thread is called of which the file gives these names: (name, when or None)."""
+        rows = [{"ph": "M", "name": kind, "pid": 1, "tid": 1, "args": {"name": name}, **({} if ts is None else {"ts": ts})}
+                for kind, of in (("thread_name", given), ("process_name", process)) for name, ts in of]
+        path = self.path(file)
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump([*rows, op("mm", 0, 10, cat="cpu_op" if file.endswith(".pt.trace.json") else "any")], f)
+        (_, group), = self.rows(path, "--group-by", "thread")
+        return group
+
+    def test_of_several_names_the_latest_counts_whatever_their_order(self):
+        """Then the longest, then the first by bytes."""
+        for given, wanted in (
+                ([("b", 0.0), ("a", 7.5), ("longer", 0.0)], "a"),
+                ([("a", 0.001), ("b", 0.002), ("c", 0)], "b"),
+                ([("python3", 5), ("pt_autograd_0", 5)], "pt_autograd_0"),
+                ([("b1", 5), ("b0", 5), ("b", 5)], "b0"),
+                ([("told late", 5), ("told at no time", None), ("", 9)], "told late"),
+                ([("one", None), ("two", None), ("", None)], "one")):
+            for order in itertools.permutations(given):
+                self.assertEqual(self.thread_named(order), wanted, order)
+                self.assertEqual(self.thread_named(order, file="named.json"), wanted, order)
+
+    def test_the_same_of_names_of_processes(self):
+        """In Chrome's format they are in front of the number of a thread that has none."""
+        for order in itertools.permutations([("b", 0), ("pool", 3), ("a", 3), ("", 9)]):
+            self.assertEqual(self.thread_named((), order, "named.json"), "pool 1", order)
+
     def test_marks_of_the_profiler_are_no_rows(self):
         mark = {"ph": "i", "cat": "", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 500}
         span = op("PyTorch Profiler (0)", 0, 500, tid="PyTorch Profiler", cat="Trace")

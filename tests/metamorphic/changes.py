@@ -5,7 +5,6 @@ Each takes (bytes, random) of an unpacked input and returns other bytes. What is
 the input tells by, and what else is exempt:
 
 - Events of one line of an xplane with the same begin and length: which lies in which stands nowhere else.
-- Later names of one thread or process replace earlier ones: they stay in order.
 - Tables and cells of CSV and SQLite: rows move, columns do not.
 """
 import decimal
@@ -59,11 +58,6 @@ def events_of(document):
 
 def with_events(document, events):
     return dict(document, traceEvents=events) if isinstance(document, dict) else events
-
-
-def place_of_name(event):
-    """Events of one place keep their order."""
-    return (str(event.get("name")), str(event.get("pid")), str(event.get("tid"))) if event.get("ph") == "M" else None
 
 
 def shuffled(items, r, place_of=lambda item: None):
@@ -481,7 +475,7 @@ def packet_pids(data, _):
     return data
 
 
-JSON = {"events shuffled": on_events(lambda events, r: shuffled(events, r, place_of_name)), "keys in another order": key_order,
+JSON = {"events shuffled": on_events(shuffled), "keys in another order": key_order,
         "an hour later": on_events(json_later), "other process numbers": on_events(other_pids), "byte order mark": bom,
         "two documents": two_documents, "blanks added": blanks_added, "blanks left out": blanks_left_out}
 XPLANE = {"planes in another order": mix_planes, "lines in another order": mix_lines,

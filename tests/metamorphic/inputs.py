@@ -21,6 +21,13 @@ import sqlite_fixtures  # noqa: E402
 US = 1700000000000000
 
 
+def names(pid, tid, *given):
+    """Metadata that names one process and thread several times: (name, when or None)."""
+    of = {"ph": "M", "pid": pid, "tid": tid}
+    return [dict(of, name=kind, args={"name": name}, **({} if ts is None else {"ts": ts}))
+            for kind in ("thread_name", "process_name") for name, ts in given]
+
+
 def kineto(seed=1, begin=US):
     """Three steps on two threads of one process and one of another, ops nested by time, launches, kernels, copies,
     memory. Times are multiples of 5 us and lengths few, so that a lot happens at the same moment; equal events differ
@@ -61,6 +68,8 @@ def kineto(seed=1, begin=US):
                            "args": {"Bytes": size, "Device Type": 1, "Device Id": 0, "Addr": 64 * r.randrange(9)}})
     events += [{"ph": "M", "name": "thread_name", "pid": 100, "tid": 2, "ts": begin, "args": {"name": "autograd"}},
                {"ph": "M", "name": "process_name", "pid": 100, "ts": begin, "args": {"name": "python"}}]
+    events += names(100, 1, ("thread 1 (python3)", begin), ("thread 1 (pt_main_thread)", begin), ("thread 1 (a)", begin + 1),
+                    ("thread 1 (b)", begin + 1), ("thread 1 of them all", None))
     return json.dumps({"schemaVersion": 1, "deviceProperties": [
         {"id": 0, "name": "A100", "numSms": 108, "computeMajor": 8, "computeMinor": 0, "totalGlobalMem": 1 << 30}],
         "distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 4}, "traceEvents": events}).encode()
@@ -72,6 +81,8 @@ def chrome(seed=2):
     events = [{"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name}}
               for pid, name in ((1, "/device:GPU:0"), (2, "/host:CPU"), (3, "helper"), (4, "helper"))]
     events += [{"ph": "M", "pid": 1, "tid": 8, "name": "thread_name", "args": {"name": "Stream #8(Compute)"}}]
+    events += names(3, 1, ("pool", None), ("helper", None), ("main", 5)) + names(4, 1, ("a", 5.5), ("c", 5.25), ("b", 5.5))
+    events += names(4, "text", ("", 9)) + [{"ph": "X", "pid": 4, "tid": "text", "ts": 1, "dur": 1, "name": "x"}]
     for k in range(120):
         ts = 10 * r.randrange(40)
         pid = r.choice((1, 2, 2, 3, 4))
@@ -125,7 +136,7 @@ def ties(dialect, seed=3):
     r = random.Random(seed)
     is_mxnet = dialect == "mxnet"
     events = [{"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name}}
-              for pid, name in ((0, "gpu/0"), (1, "cpu/0"), (7, "operator")) if is_mxnet]
+              for pid, name in ((0, "gpu/0"), (0, "cpu"), (1, "cpu/0"), (7, "operator")) if is_mxnet]
 
     def add(ph, name, ts, pid, **more):
         events.append(dict({"ph": ph, "cat": "operator", "name": name, "pid": pid, "tid": 5, "ts": US + ts}, **more))
@@ -142,7 +153,7 @@ def ties(dialect, seed=3):
             add(")", "batch", 20 * k + 20 * (k % 3), 1, cat="Training,frame")
         add("C", r.choice(("Memory: gpu/0", "Memory: cpu/0")), 10 * r.randrange(5), 0,
             cat="Device Storage" if is_mxnet else "storage", args={"bytes": 1024 * r.randrange(9)})
-        add("C", "queue", 10 * r.randrange(5), 0, cat="user", args={"used": r.randrange(9)})
+        add("C", "queue", 10 * r.randrange(5), 0, cat=("user", "mine", "own")[k % 3], args={"used": r.randrange(9)})
     add("E", "mul", 0, 0)
     add("B", "mul", 90, 0)
     head = {"schemaVersion": 1} if dialect == "kineto" else {}

@@ -68,6 +68,7 @@ def told(args, path, folder):
 
 STATISTICS = {"check": ("check", "--json"), "stats": ("stats", "--json"), "steps": ("steps", "--json"), "stacks": ("stacks", "--json"),
               "shapes": ("stats", "--json", "--group-by", "shape"), "types": ("stats", "--json", "--group-by", "type"),
+              "threads": ("stats", "--json", "--group-by", "thread"),
               "tf_data": ("tool", "tf_data_bottleneck_analysis")}
 
 
@@ -174,7 +175,8 @@ def without_numbers(answers):
 
 
 # What is exempt in the changed profile: pages, or a view of the answers in which it is left out.
-EXEMPT = {"other process numbers": ("xplane.pb", "trace.json.gz"), "keys in another order": ("xplane.pb",),
+# Rows may be called after a process.
+EXEMPT = {"other process numbers": ("xplane.pb", "trace.json.gz", "threads"), "keys in another order": ("xplane.pb",),
           "an hour later": ("xplane.pb",)}
 VIEWS = {"other process numbers": (without_numbers, without_numbers),
          "planes in another order": (in_any_order, in_any_order), "lines in another order": (in_any_order, in_any_order),
