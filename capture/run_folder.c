@@ -191,6 +191,33 @@ static int find_free(struct tbp_run_folder *f, const char *profile, const char *
     return unused;
 }
 
+static const char *find_in_run(struct tbp_run_folder *f, const char *run, uint64_t inode) {
+    const char *found = NULL;
+    struct stat st;
+    DIR *d = opendir(run);
+    if (!d)
+        return NULL;
+    for (struct dirent *e; !found && (e = readdir(d));)
+        if (tbp_str_ends(tbp_str_c(e->d_name), "." TBP_RUNDIR_XPLANE) &&
+            fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == inode)
+            found = tbp_arena_printf(f->arena, "%s/%s", run, e->d_name);
+    closedir(d);
+    return found;
+}
+
+const char *tbp_run_folder_find(struct tbp_run_folder *f, uint64_t inode) {
+    const char *profile = tbp_arena_printf(f->arena, "%s/" TBP_RUNDIR_MIDDLE, f->logdir);
+    const char *found = NULL;
+    DIR *d = opendir(profile);
+    if (!d)
+        return NULL;
+    for (struct dirent *e; !found && (e = readdir(d));)
+        if (e->d_name[0] != '.')
+            found = find_in_run(f, tbp_arena_printf(f->arena, "%s/%s", profile, e->d_name), inode);
+    closedir(d);
+    return found;
+}
+
 bool tbp_run_folder_replace(struct tbp_run_folder *f, const char *older) {
     const char *slash = strrchr(older, '/');
     if (!slash || rename(f->file, older) != 0)

@@ -31,6 +31,9 @@ int tbp_run_folder_begin(struct tbp_run_folder *f, struct tbp_arena *arena, cons
 int tbp_run_folder_publish(struct tbp_run_folder *f, const char *run, bool is_shared,
                            struct tbp_error *err);
 
+/* A profile with that inode number among all runs of the log directory; NULL: there is none. */
+const char *tbp_run_folder_find(struct tbp_run_folder *f, uint64_t inode);
+
 /* Makes the file visible in the place of `older`, a whole path: what was written earlier of the
  * same spool. False: its folder is gone; nothing has changed. */
 bool tbp_run_folder_replace(struct tbp_run_folder *f, const char *older);

@@ -119,15 +119,25 @@ static bool identify(const char *path, struct tbp_spool_file_id *id) {
     return true;
 }
 
+static bool is_file(const char *path, const struct tbp_spool_file_id *wanted) {
+    struct tbp_spool_file_id id;
+    return path && identify(path, &id) && !memcmp(&id, wanted, sizeof id);
+}
+
 /* What was made of this spool before. A header may be anybody's, and another run may have got the
- * name since: it must be that very file. NULL: none. */
+ * name since: it must be that very file. Who was killed before the name was noted has noted the
+ * file. NULL: none. */
 static const char *older_of(struct tbp_run_folder *folder, const struct tbp_spool_header *h) {
-    struct tbp_spool_file_id id = {0};
     size_t n = h ? strnlen(h->written_as, sizeof h->written_as) : 0;
-    if (n == 0 || n == sizeof h->written_as)
+    if (n > 0 && n < sizeof h->written_as) {
+        const char *path = tbp_arena_printf(folder->arena, "%s/%s", folder->logdir, h->written_as);
+        if (is_file(path, &h->written_id))
+            return path;
+    }
+    if (!h || !h->staged_id.inode)
         return NULL;
-    const char *path = tbp_arena_printf(folder->arena, "%s/%s", folder->logdir, h->written_as);
-    return identify(path, &id) && !memcmp(&id, &h->written_id, sizeof id) ? path : NULL;
+    const char *path = tbp_run_folder_find(folder, h->staged_id.inode);
+    return is_file(path, &h->staged_id) ? path : NULL;
 }
 
 static void note(const struct tbp_run_request *request, const struct tbp_run_folder *folder) {
@@ -144,16 +154,20 @@ static void note(const struct tbp_run_request *request, const struct tbp_run_fol
         __atomic_store_n(&h->state, TBP_SPOOL_WRITTEN, __ATOMIC_RELEASE);
 }
 
+/* A kill may come at any moment: what is visible must be noted at once, or it comes again. */
 static int publish(struct tbp_run_folder *folder, const struct tbp_run_request *request,
-                   const struct tbp_collect *c, struct tbp_error *err) {
+                   struct tbp_collect *c, struct tbp_error *err) {
     const char *older = older_of(folder, request->header);
     int status = TBP_OK;
+    if (request->header && !identify(folder->file, &request->header->staged_id))
+        request->header->staged_id.inode = 0;
     if (!older || !tbp_run_folder_replace(folder, older))
         status = tbp_run_folder_publish(folder, run_of(folder->arena, request, c),
                                         has_option(tbp_collect_header(c), "run_shared"), err);
     if (status)
         return status;
     note(request, folder);
+    tbp_collect_commit(c);
     tbp_run_folder_settle(folder);
     return TBP_OK;
 }
@@ -228,7 +242,6 @@ int tbp_run_write(const struct tbp_run_request *request, struct tbp_run_result *
     status = write_run(c, request, &arena, result, err);
     release_size_signal(&before);
     if (!status) {
-        tbp_collect_commit(c);
         if (*result->path)
             tbp_run_report_written(result->path);
         convert(tbp_collect_header(c), result->path);

@@ -25,8 +25,8 @@ enum { MAX_DEPTH = 3 };
 #define SPOOL_SUFFIX  ".tbs"
 #define FOLDER_PREFIX "tbprof-" /* of the folders that the runtime makes */
 
-const char *const tbp_recovered_words[] = {
-    "recovered", "recoverable", "alive", "another user's", "written before", "empty", "failed"};
+const char *const tbp_recovered_words[] = {"recovered",      "recoverable",    "alive", "gone",
+                                           "another user's", "written before", "empty", "failed"};
 
 /* ---- finding ---- */
 
@@ -313,14 +313,19 @@ static int recover_opened(struct recovery *r, struct tbp_error *err) {
 static int recover(void *ctx, struct tbp_error *err) {
     struct recovery *r = ctx;
     r->fd = open(r->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (r->fd < 0 && errno == ENOENT) {
+        r->result->what = TBP_RECOVERED_GONE;
+        return TBP_OK;
+    }
     if (r->request->is_own_only && is_foreign(r)) {
         r->result->what = TBP_RECOVERED_FOREIGN;
         return TBP_OK;
     }
     if (r->fd < 0)
         return tbp_fail_errno(err, TBP_E_IO, "cannot open '%s'", r->path);
-    if (is_locked(r->fd) || !is_there(r->path, r->fd)) {
-        r->result->what = TBP_RECOVERED_ALIVE;
+    bool is_held = is_locked(r->fd);
+    if (is_held || !is_there(r->path, r->fd)) {
+        r->result->what = is_held ? TBP_RECOVERED_ALIVE : TBP_RECOVERED_GONE;
         return TBP_OK;
     }
     int status = tbp_input_open(&r->input, r->path, err);

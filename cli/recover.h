@@ -31,6 +31,7 @@ enum tbp_recovered {
     TBP_RECOVERED,         /* a run was made of it */
     TBP_RECOVERED_LATER,   /* a run can be made of it: only asked for */
     TBP_RECOVERED_ALIVE,   /* its process lives */
+    TBP_RECOVERED_GONE,    /* its process, or another recovery, has removed it meanwhile */
     TBP_RECOVERED_FOREIGN, /* another user's; left alone */
     TBP_RECOVERED_WRITTEN, /* its run had been written before; removed */
     TBP_RECOVERED_EMPTY,   /* nothing was recorded; removed */

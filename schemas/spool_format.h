@@ -81,6 +81,9 @@ struct tbp_spool_header {
      * place, if it is still that file. "": none */
     char written_as[768];
     struct tbp_spool_file_id written_id;
+    /* The file that is about to get a name in a run, so that it is known if its process is killed
+     * before it has noted which. inode 0: none */
+    struct tbp_spool_file_id staged_id;
 };
 
 enum tbp_spool_chunk_kind {

@@ -291,6 +291,7 @@ class Survival(unittest.TestCase):
         for t in both:
             t.join()
         self.assertEqual(len(self.profiles()), 1, results)
+        self.assertEqual([code for code, _, _ in results], [0] * len(both), results)
 
     def search(self, *more):
         """`tbprof recover` without a place, which looks into /tmp, too: what it says of our folder."""

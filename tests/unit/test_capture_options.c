@@ -12,6 +12,7 @@
 
 static tbprof_options fresh(void) {
     tbprof_options options;
+    unsetenv("TBPROF_SPOOL_DIR"); /* who runs the tests may have spools elsewhere */
     tbprof_options_init(&options);
     return options;
 }

@@ -157,12 +157,37 @@ Test(run_out, what_is_written_last_takes_the_place_of_what_was_written_before) {
         put_file("plugins/profile/child/other.xplane.pb", "of another host");
         put_file("plugins/profile/child/worker.xplane.pb", "of another run");
         snprintf(m.head->written_as, sizeof m.head->written_as, "%s", others[i]);
+        m.head->staged_id.inode = 0;
         cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
         snprintf(run, sizeof run, "plugins/profile/child_%zu/worker.xplane.pb", i + 1);
         expect_file(run, true);
         expect_size("plugins/profile/child/other.xplane.pb", strlen("of another host"));
         expect_size("plugins/profile/child/worker.xplane.pb", strlen("of another run"));
     }
+}
+
+/* Who is killed right after its file got a name could not note the name any more. */
+Test(run_out, a_file_whose_name_was_not_noted_any_more_is_replaced_too) {
+    static const char *const names[] = {"", "plugins/profile/else/worker.xplane.pb"};
+    struct tbp_run_request request = {.spool = {m.data, m.size_bytes},
+                                      .logdir = logdir,
+                                      .run = "killed",
+                                      .header = m.head,
+                                      .until_realtime_ns = INT64_MAX};
+    cr_assert_eq(write_run("another"), TBP_OK, "%s", err.message);
+    cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(m.head->written_as, sizeof m.head->written_as, "%s", names[i]);
+        memset(&m.head->written_id, 0, sizeof m.head->written_id);
+        cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
+        expect_file("plugins/profile/killed/worker.xplane.pb", true);
+        expect_file("plugins/profile/killed_1", false);
+    }
+    put_file("plugins/profile/killed/worker.xplane.pb", "of another run");
+    memset(&m.head->written_id, 0, sizeof m.head->written_id);
+    cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
+    expect_size("plugins/profile/killed/worker.xplane.pb", strlen("of another run"));
+    expect_file("plugins/profile/killed_1/worker.xplane.pb", true);
 }
 
 Test(run_out, a_program_started_by_its_environment_that_recorded_nothing_makes_no_run) {
