@@ -227,4 +227,11 @@ static inline bool tbp_is_derived_line(int64_t id) {
     return (uint32_t)id >= TBP_DERIVED_FIRST && (uint32_t)id <= TBP_DERIVED_LAST;
 }
 
+/* Line ids that readers make where the input tells none, or one that viewers cannot take. They mean
+ * nothing to anybody. */
+enum { TBP_MADE_LINE_FIRST = 1000000, TBP_MADE_LINE_LAST = 1099999 };
+static inline bool tbp_is_made_line(int64_t id) {
+    return id >= TBP_MADE_LINE_FIRST && id <= TBP_MADE_LINE_LAST;
+}
+
 #endif

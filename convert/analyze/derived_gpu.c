@@ -94,7 +94,7 @@ static void read_kernel(const struct tbp_derive_plane *d, const struct tbp_line 
             break;
         }
     }
-    if (d->takes_level_0 && k->tf_op.n == 0)
+    if (d->repairs && k->tf_op.n == 0)
         k->tf_op = level_0;
 }
 
@@ -278,26 +278,30 @@ static void collect_kernels(const struct tbp_plane *p, int64_t id, struct tbp_de
 }
 
 static void init_line(struct gpu_walk *w, struct tbp_grow *g, int offset, const char *what,
-                      int64_t stream) {
-    char *name = tbp_arena_printf(w->d->arena, "%s - from #%" PRId64, what, stream);
-    tbp_grow_init(g, true, tbp_line_id(offset), tbp_str_c(name));
+                      const struct tbp_line *stream) {
+    struct tbp_arena *a = w->d->arena;
+    struct tbp_str name = stream->name;
+    if (!w->d->repairs || !tbp_is_made_line(stream->id) || name.n == 0)
+        name = tbp_str_c(tbp_arena_printf(a, "#%" PRId64, stream->id));
+    name = tbp_arena_cat(a, tbp_str_c(tbp_arena_printf(a, "%s - from ", what)), name);
+    tbp_grow_init(g, true, tbp_line_id(offset), name);
 }
 
-static void derive_stream(struct gpu_walk *w, int64_t id, int k) {
+static void derive_stream(struct gpu_walk *w, const struct tbp_line *stream, int k) {
     const int base = TBP_LINE_STREAM_FIRST + 6 * k;
-    init_line(w, &w->ops, base + 1, "Framework Ops", id);
-    init_line(w, &w->name_scope, base, "Framework Name Scope", id);
-    init_line(w, &w->xla_ops, base + 3, "XLA Ops", id);
-    init_line(w, &w->buffers, TBP_LINE_BUFFERS_FIRST + k, "Command Buffers", id);
-    init_line(w, &w->modules, base + 2, "XLA Modules", id);
-    init_line(w, &w->source, base + 5, "Source code", id);
+    init_line(w, &w->ops, base + 1, "Framework Ops", stream);
+    init_line(w, &w->name_scope, base, "Framework Name Scope", stream);
+    init_line(w, &w->xla_ops, base + 3, "XLA Ops", stream);
+    init_line(w, &w->buffers, TBP_LINE_BUFFERS_FIRST + k, "Command Buffers", stream);
+    init_line(w, &w->modules, base + 2, "XLA Modules", stream);
+    init_line(w, &w->source, base + 5, "Source code", stream);
     w->name_scope.below[0] = &w->ops;
     w->modules.below[0] = &w->name_scope;
     w->modules.below[1] = &w->xla_ops;
     w->modules.below[2] = &w->buffers;
     struct tbp_derive_event *events;
     size_t n;
-    collect_kernels(w->d->plane, id, &events, &n);
+    collect_kernels(w->d->plane, stream->id, &events, &n);
     for (size_t i = 0; i < n; i++)
         add_kernel(w, &w->d->plane->lines[events[i].line], &events[i]);
     tbp_vec_free_bytes(events);
@@ -371,7 +375,7 @@ void tbp_derive_gpu(struct tbp_derive_plane *d, const struct tbp_hlo_table *hlo,
     w->hlo = hlo;
     w->scopes = scopes;
     for (size_t k = 0; k < n; k++)
-        derive_stream(w, p->lines[streams[k].line].id, (int)k);
+        derive_stream(w, &p->lines[streams[k].line], (int)k);
     give_display_ids(d, streams, n);
     d->out->drops_empty_lines = true;
     tbp_strtab_release(&w->texts);

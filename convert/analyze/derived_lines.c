@@ -151,7 +151,7 @@ static void derive_gpus(struct tbp_host *h, const struct tbp_hlo_table *hlo, boo
         if (!tbp_is_gpu_plane(h->planes[i].name))
             continue;
         tbp_derive_plane_init(&gpus[n], a, &h->planes[i], &out->planes[i]);
-        gpus[n].takes_level_0 = repairs;
+        gpus[n].repairs = repairs;
         tbp_derive_gpu(&gpus[n++], hlo, &scopes);
     }
     launch_lines(h, gpus, n);

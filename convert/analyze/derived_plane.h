@@ -34,7 +34,8 @@ struct tbp_derive_plane {
     struct tbp_made_metas metas;
     TBP_VEC(struct tbp_made_line) lines;
     int64_t start_ns;
-    bool takes_level_0; /* stat "level 0" stands where tf_op would (repair) */
+    bool repairs; /* stat "level 0" stands where tf_op would; streams go by their name where they
+                   * have no number */
 };
 
 /* Event of a plane with its place in the derivation order: begin ascending, then shorter first. */

@@ -406,7 +406,7 @@ static size_t count_lines(const struct tbp_trace *t, size_t from, size_t to) {
 /* Names and places of the lines, then their events from the last to the first. */
 static void emit_lines(struct emitting *e, struct tbp_plane *p, size_t from, size_t to) {
     struct tbp_trace *t = e->t;
-    struct line_ids ids = {.next_made = 1000000};
+    struct line_ids ids = {.next_made = TBP_MADE_LINE_FIRST};
     struct tbp_str name = TBP_STR_NONE;
     TBP_VEC(size_t) starts = {0};
     p->cap_lines = count_lines(t, from, to) + 1;

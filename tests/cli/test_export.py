@@ -73,6 +73,27 @@ class Export(Case):
         again = self.written(trace, schemaVersion=1)
         self.assertEqual(facts.lines(again), {"Stream #7(Compute)": 2, "Stream #7(Compute) (2)": 1})
 
+    def test_what_is_drawn_above_a_further_row_goes_by_its_name(self):
+        """Stream 7 is busy with mm's kernel when add's begins; a row without a number is called as it is."""
+        spans = [("cpu_op", "mm", 1, 0, 10, {}), ("cuda_runtime", "launch", 1, 1, 2, {"correlation": 1}),
+                 ("cpu_op", "add", 1, 20, 10, {}), ("cuda_runtime", "launch", 1, 21, 2, {"correlation": 2}),
+                 ("kernel", "k1", 7, 30, 50, {"device": 0, "stream": 7, "correlation": 1}),
+                 ("kernel", "k2", 7, 60, 50, {"device": 0, "stream": 7, "correlation": 2})]
+        path = self.written([{"ph": "X", "cat": cat, "name": name, "pid": int(cat != "kernel"), "tid": tid, "ts": ts, "dur": dur,
+                              "args": args} for cat, name, tid, ts, dur, args in spans], schemaVersion=1)
+        self.expect(0, "convert", path, "-o", self.path("log"))
+
+        def ops(source, *options):
+            answer = json.loads(self.expect(0, "tool", "trace_viewer", source, *options).stdout)["traceEvents"]
+            rows = {(e["pid"], e["tid"]): e["args"]["name"] for e in answer if e.get("name") == "thread_name"}
+            return {(rows[e["pid"], e["tid"]], e["name"]) for e in answer
+                    if e.get("ph") == "X" and rows[e["pid"], e["tid"]].startswith("Framework Ops")}
+        for source in (path, self.path("log")):
+            self.assertEqual(ops(source), {("Framework Ops - from #7", "mm"),
+                                           ("Framework Ops - from Stream #7(Compute) (2)", "add")})
+            self.assertEqual(ops(source, "--semantics", "official"),
+                             {("Framework Ops - from #7", "mm"), ("Framework Ops - from #1000000", "add")})
+
     def test_backward_ops_name_their_forward_op(self):
         """Flow 1 exists twice: from a launch to its kernel, and from mm to its backward op."""
         def flow(ph, cat, ts, tid):
