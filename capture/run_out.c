@@ -124,12 +124,22 @@ static bool is_file(const char *path, const struct tbp_spool_file_id *wanted) {
     return path && identify(path, &id) && !memcmp(&id, wanted, sizeof id);
 }
 
+/* <middle>/<run>/<host>.xplane.pb: nothing else was ever written, whatever a header says. */
+static bool is_name_of_profile(const char *below) {
+    static const char middle[] = TBP_RUNDIR_MIDDLE "/";
+    size_t n = sizeof middle - 1;
+    const char *slash = strncmp(below, middle, n) == 0 ? strchr(below + n, '/') : NULL;
+    return slash &&
+           tbp_rundir_is_run_name((struct tbp_str){below + n, (size_t)(slash - below) - n}) &&
+           !strchr(slash + 1, '/') && tbp_str_ends(tbp_str_c(slash), "." TBP_RUNDIR_XPLANE);
+}
+
 /* What was made of this spool before. A header may be anybody's, and another run may have got the
  * name since: it must be that very file. Who was killed before the name was noted has noted the
  * file. NULL: none. */
 static const char *older_of(struct tbp_run_folder *folder, const struct tbp_spool_header *h) {
     size_t n = h ? strnlen(h->written_as, sizeof h->written_as) : 0;
-    if (n > 0 && n < sizeof h->written_as) {
+    if (n > 0 && n < sizeof h->written_as && is_name_of_profile(h->written_as)) {
         const char *path = tbp_arena_printf(folder->arena, "%s/%s", folder->logdir, h->written_as);
         if (is_file(path, &h->written_id))
             return path;

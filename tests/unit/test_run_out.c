@@ -166,6 +166,31 @@ Test(run_out, what_is_written_last_takes_the_place_of_what_was_written_before) {
     }
 }
 
+/* A header may know another file well. */
+Test(run_out, only_a_profile_is_ever_replaced) {
+    static const char *const names[] = {"plugins/../notes", "plugins/profile/killed/notes", "notes",
+                                        "plugins/profile/../notes.xplane.pb",
+                                        "plugins/profile/notes.xplane.pb"};
+    struct tbp_run_request request = {.spool = {m.data, m.size_bytes},
+                                      .logdir = logdir,
+                                      .run = "killed",
+                                      .header = m.head,
+                                      .until_realtime_ns = INT64_MAX};
+    cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct stat st;
+        char full[512];
+        put_file(names[i], "mine");
+        snprintf(full, sizeof full, "%s/%s", logdir, names[i]);
+        cr_assert_eq(stat(full, &st), 0);
+        snprintf(m.head->written_as, sizeof m.head->written_as, "%s", names[i]);
+        m.head->written_id = (struct tbp_spool_file_id){st.st_dev, st.st_ino, (uint64_t)st.st_size,
+                                                        st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
+        cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
+        expect_size(names[i], strlen("mine"));
+    }
+}
+
 /* Who is killed right after its file got a name could not note the name any more. */
 Test(run_out, a_file_whose_name_was_not_noted_any_more_is_replaced_too) {
     static const char *const names[] = {"", "plugins/profile/else/worker.xplane.pb"};
