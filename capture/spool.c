@@ -7,11 +7,13 @@
 
 #include "capture/spool_file.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NO_CHUNK      UINT32_MAX
@@ -487,7 +489,9 @@ static int name_file(struct tbp_spool *spool, const struct tbp_spool_request *re
     return TBP_OK;
 }
 
-/* In a folder of its own: the same process may have been another program a moment ago. */
+/* In a folder of its own, which it makes: the same process may have been another program a moment
+ * ago, and containers that share the place have processes of the same number at the same time. What
+ * lies in the folder is taken for children's. */
 static int name_new_file(struct tbp_spool *spool, const struct tbp_spool_request *request,
                          const char *folder, struct tbp_error *err) {
     char own[128];
@@ -495,7 +499,7 @@ static int name_new_file(struct tbp_spool *spool, const struct tbp_spool_request
     for (unsigned again = 0; rc == TBP_OK && again < 100; again++) {
         snprintf(own, sizeof own, again ? "/tbprof-%s-%u" : "/tbprof-%s", request->session, again);
         rc = name_file(spool, request, folder, own, err);
-        if (rc == TBP_OK && access(spool->path, F_OK) != 0)
+        if (rc == TBP_OK && (mkdir(spool->folder, 0700) == 0 || errno != EEXIST))
             break;
     }
     return rc;
