@@ -199,8 +199,10 @@ int tbp_session_set_up(struct tbp_session *s, const char *logdir, const tbprof_o
     rc = open_spool(s, warning, warning_size, err);
     if (rc != TBP_OK)
         return rc;
-    if (s->options.follow_fork && s->spool->fd < 0 && !*warning)
-        snprintf(warning, warning_size, "children are not recorded: the spool lies in memory");
+    size_t n = strlen(warning);
+    if (s->options.follow_fork && s->spool->fd < 0)
+        snprintf(warning + n, warning_size - n,
+                 "%schildren are not recorded: the spool lies in memory", n ? "; " : "");
     fill_header(s);
     return TBP_OK;
 }

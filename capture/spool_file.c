@@ -179,8 +179,11 @@ static bool write_zeros(int fd, uint64_t from, uint64_t to) {
 
 bool tbp_spool_file_back(int fd, uint64_t from, uint64_t to) {
     struct rlimit most;
-    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY && to > most.rlim_cur)
-        return false; /* asking would end in SIGXFSZ */
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
+        to > most.rlim_cur) {
+        errno = EFBIG; /* asking would end in SIGXFSZ */
+        return false;
+    }
     int rc;
     do
         rc = fallocate(fd, 0, (off_t)from, (off_t)(to - from));

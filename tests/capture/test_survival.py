@@ -239,6 +239,17 @@ class Survival(unittest.TestCase):
         self.assertEqual(p.returncode, 4, err)
         self.assertIn("File too large", err)
 
+    def test_children_that_cannot_be_recorded_are_told(self):
+        for limit, spools, why in ((64, self.spools, "File too large"), ("unlimited", "memory", "")):
+            with self.subTest(spools=spools):
+                p = subprocess.Popen(["sh", "-c", f'ulimit -f {limit}; exec "$@"', "sh", RECORDED, self.logdir,
+                                      self.path("reference"), str(THREADS), "fork"],
+                                     env=dict(os.environ, TBPROF_SPOOL_DIR=spools, TBPROF_FOLLOW_FORK="1"),
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                _, err = p.communicate(timeout=240)
+                self.assertIn(why, err)
+                self.assertIn("children are not recorded: the spool lies in memory", err)
+
     def test_a_log_directory_that_cannot_be_written(self):
         os.mkdir(self.logdir)
         with open(self.path("logdir", "plugins"), "w"):
