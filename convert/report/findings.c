@@ -49,8 +49,11 @@ static bool is_listed(const char *key) {
 
 void tbp_finding_add(struct tbp_findings *f, const struct tbp_finding *what) {
     TBP_BUG_IF(!is_listed(what->key));
-    if (what->count)
-        *tbp_vec_push(&f->list) = *what;
+    if (!what->count)
+        return;
+    struct tbp_finding *kept = tbp_vec_push(&f->list);
+    *kept = *what;
+    kept->host = tbp_arena_str(&f->arena, what->host); /* findings outlive the load of a host */
 }
 
 size_t tbp_findings_serious(const struct tbp_findings *f) {

@@ -55,7 +55,7 @@ void tbp_findings_text(struct tbp_json *out, const struct tbp_findings *f, bool 
 void tbp_findings_json(struct tbp_json *out, const struct tbp_findings *f);
 
 /* ---- for the files that find ---- */
-/* Adds a finding; a zero count adds none. */
+/* Adds a finding, with a copy of its host; a zero count adds none. */
 void tbp_finding_add(struct tbp_findings *f, const struct tbp_finding *what);
 /* What hosts are compared by. */
 struct tbp_host_facts {

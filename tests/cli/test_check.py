@@ -7,7 +7,7 @@ import shutil
 import unittest
 
 from import_fixtures import message
-from support import SAMPLE, SHARED, Case, run
+from support import ROOT, SAMPLE, SHARED, Case, run
 
 CASES = os.path.join(SHARED, "cases")
 
@@ -169,6 +169,15 @@ class Check(Base):
             f.write(json.dumps({"schemaVersion": 1, "traceEvents": healthy()})[:-200])
         self.assertIn("file_damaged", self.answer(path, code=1))
         self.assertIn("nothing_recorded", self.findings([], code=1))
+
+    def test_findings_outlive_the_load_they_were_made_of(self):
+        """Advice asks for tables, for which a profile of steps with loops is loaded anew."""
+        path = self.path("loop.xplane.pb")
+        with open(os.path.join(ROOT, "tests", "data", "tf221-loop.xplane.pb"), "rb") as f, open(path, "wb") as out:
+            out.write(f.read()[:-1])
+        plain, advised = (json.loads(run("check", path, "--json", *more).stdout)["findings"] for more in ((), ("--advice",)))
+        self.assertEqual([(f["key"], f["host"]) for f in advised], [("file_damaged", "loop")])
+        self.assertEqual(advised, plain)
 
     def test_records_that_could_not_be_read(self):
         path = self.path("cut.pt.trace.json")
