@@ -87,7 +87,7 @@ static void add_plane(uint64_t n[VALUES], const struct tbp_plane *p) {
         if (!tbp_stat_decode(p, tbp_wire_of(p->stats[i].p, p->stats[i].n), &st))
             continue;
         int value = value_of(st.meta->name);
-        int64_t told = tbp_stat_i(&st);
+        int64_t told = (int64_t)tbp_stat_iu(&st);
         if (is_told(p->host, value) && told > 0 && told <= MOST && n[value] == 0)
             n[value] = (uint64_t)told;
     }

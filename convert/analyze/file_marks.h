@@ -6,7 +6,8 @@
  * per counter of the ledger (`tbprof_event_dropped` …) and per sum of events
  * (`tbprof_events_dropped` …); and stat `tbprof_added` on a plane /host:CPU that only the official
  * plugin needs. The marks let every later reading tell the same as the first. The official plugin
- * passes over stats that it does not know. Thread-safety: as for the host.
+ * passes over stats that it does not know. What was lost an export (report/export.h) tells by the
+ * same names. Thread-safety: as for the host.
  */
 #ifndef TBP_CONVERT_ANALYZE_FILE_MARKS_H
 #define TBP_CONVERT_ANALYZE_FILE_MARKS_H
@@ -16,6 +17,11 @@
 /* Repairs that a rewritten file no longer needs (all others are made again of it); losses that it
  * no longer has; sums of events. */
 enum { TBP_MARKS_OF_REPAIRS = 8, TBP_MARKS_OF_LOSSES = 16, TBP_MARKS_OF_SUMS = 3 };
+enum {
+    TBP_MARK_MERGED = TBP_MARKS_OF_REPAIRS + TBP_MARKS_OF_LOSSES,
+    TBP_MARK_QUARANTINED,
+    TBP_MARK_DROPPED
+};
 enum { TBP_FILE_MARKS = TBP_MARKS_OF_REPAIRS + TBP_MARKS_OF_LOSSES + TBP_MARKS_OF_SUMS };
 
 #define TBP_MARK_EPOCH       "tbprof_epoch_ns"
@@ -31,7 +37,7 @@ void tbp_file_marks_apply(struct tbp_host *h);
 /* The part of the ledger's count that is from the file's marks. */
 uint64_t tbp_repairs_told(const struct tbp_host *h, enum tbp_ledger_key key);
 /* What the marks of a file written of the host, of which everything was counted, shall tell; 0: no
- * mark. */
+ * mark. Those of losses and sums need no more than that it was read. */
 void tbp_file_marks_of(uint64_t n[TBP_FILE_MARKS], const struct tbp_host *h);
 
 #endif

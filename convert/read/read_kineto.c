@@ -7,6 +7,7 @@
  * The category stays as a stat of what is neither an API call nor work of a device.
  */
 #include "convert/read/read_kineto.h"
+#include "convert/read/export_notes.h"
 #include "convert/read/forward_links.h"
 #include "convert/read/json_trace.h"
 #include "convert/read/step_name.h"
@@ -123,6 +124,8 @@ struct kineto {
     TBP_VEC(char) text;
     struct tbp_forward_links forward;
     const char *vendor; /* of the devices; NULL: nothing tells */
+    uint64_t n_names;   /* rows of metadata */
+    bool is_export;     /* of ours, which added them */
 };
 
 /* ---- what an event is ---- */
@@ -491,6 +494,7 @@ static void read_event(struct tbp_json_trace *jt, const struct tbp_json_event *e
     if (e->ph == 'M') {
         read_metadata(k, e);
         count_aside(k, &l->events_merged);
+        k->n_names++;
         return;
     }
     if (e->ph == 's' || e->ph == 't' || e->ph == 'f') {
@@ -606,6 +610,9 @@ static bool read_header(struct tbp_json_trace *jt, struct tbp_str key) {
         read_devices(k, j);
     } else if (tbp_str_is(key, "distributedInfo")) {
         read_distributed(k, j);
+    } else if (tbp_str_is(key, "tbprof")) {
+        tbp_export_notes_read(jt);
+        k->is_export = true;
     } else if (tbp_str_is(key, "baseTimeNanoseconds")) {
         jt->trace.has_wall_clock =
             tbp_json_pull_next(j) == TBP_JSON_NUMBER && tbp_json_id(j->text, &jt->trace.base_ns);
@@ -656,6 +663,10 @@ static void finish(struct tbp_json_trace *jt) {
     struct kineto *k = jt->ctx;
     k->jt = jt;
     describe_devices(k);
+    if (k->is_export) { /* of as many events the profile was that it was made of */
+        jt->host->ledger.events_read -= k->n_names;
+        jt->host->ledger.events_merged -= k->n_names;
+    }
     tbp_forward_links_apply(&k->forward, &jt->trace);
     tbp_trace_find_wall_clock(&jt->trace);
 }

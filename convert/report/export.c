@@ -44,7 +44,7 @@ static int put_hosts(struct tbp_json *j, struct tbp_session *s, const struct tbp
     if (!status && r->kind == KIND_MXNET)
         tbp_export_mxnet(j, &averages, hosts, end - first);
     if (!status && r->kind == KIND_CHROME)
-        tbp_export_chrome_end(j, hosts, end - first);
+        tbp_export_chrome_end(&chrome, j, hosts, end - first);
     tbp_averages_release(&averages);
     return status;
 }

@@ -11,21 +11,27 @@
 #include "plugin_data/json_out.h"
 
 /* PyTorch's dialect of Chrome's trace format: what its tools, Perfetto and chrome://tracing open.
- * The end tells of devices and rank, which the hosts know also after their events were given back.
+ * The end tells of devices and rank, which the hosts know also after their events were given back,
+ * and of what was lost on the way to here, so that `check` of what is written finds it again.
  */
 struct tbp_export_chrome {
     bool is_first; /* … event, which no comma precedes */
     uint32_t n_pids;
     uint64_t n_python; /* calls of Python so far */
+    uint64_t n_events;
 };
 /* only: the host, read, if there is no other; else NULL. */
 void tbp_export_chrome_begin(struct tbp_export_chrome *out, struct tbp_json *j,
                              const struct tbp_host *only);
 void tbp_export_chrome(struct tbp_export_chrome *out, struct tbp_json *j, const struct tbp_host *h);
-void tbp_export_chrome_end(struct tbp_json *j, const struct tbp_host *const *hosts, size_t n_hosts);
+void tbp_export_chrome_end(const struct tbp_export_chrome *out, struct tbp_json *j,
+                           const struct tbp_host *const *hosts, size_t n_hosts);
 /* Members of the document: devices, and the rank of a host without others. */
 void tbp_export_chrome_facts(struct tbp_json *j, const struct tbp_host *const *hosts,
                              size_t n_hosts);
+/* The member "tbprof", with a comma in front, if there is anything to tell. */
+void tbp_export_chrome_notes(struct tbp_json *j, const struct tbp_host *const *hosts,
+                             size_t n_hosts, uint64_t n_events);
 /* By what number a device is known there. */
 int64_t tbp_export_chrome_device(const struct tbp_plane *plane);
 

@@ -42,13 +42,14 @@ void tbp_export_chrome_begin(struct tbp_export_chrome *out, struct tbp_json *j,
     tbp_json_lit(j, "\"traceEvents\":[");
 }
 
-void tbp_export_chrome_end(struct tbp_json *j, const struct tbp_host *const *hosts,
-                           size_t n_hosts) {
+void tbp_export_chrome_end(const struct tbp_export_chrome *out, struct tbp_json *j,
+                           const struct tbp_host *const *hosts, size_t n_hosts) {
     tbp_json_lit(j, "\n]");
     if (n_hosts > 1) {
         tbp_json_char(j, ',');
         tbp_export_chrome_facts(j, hosts, n_hosts);
     }
+    tbp_export_chrome_notes(j, hosts, n_hosts, out->n_events);
     tbp_json_lit(j, "}\n");
 }
 
@@ -265,6 +266,7 @@ static void put_counter(struct chrome_line *c, size_t i) {
                     "%s\n{\"ph\":\"C\",\"pid\":%u,\"tid\":%u,\"ts\":", c->out->is_first ? "" : ",",
                     c->pid, c->tid);
     c->out->is_first = false;
+    c->out->n_events++;
     put_us(c->j, c->line->ev.start_ps[i]);
     tbp_json_lit(c->j, ",\"name\":");
     tbp_json_str(c->j, tbp_event_name(c->line, i), TBP_JSON_GVIZ);
@@ -285,6 +287,7 @@ static void put_event(struct chrome_line *c, size_t i) {
                     "%s\n{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u,\"ts\":", c->out->is_first ? "" : ",",
                     is_memory ? "i\",\"s\":\"t" : "X", c->pid, c->tid);
     c->out->is_first = false;
+    c->out->n_events++;
     put_us(c->j, c->line->ev.start_ps[i]);
     if (!is_memory) {
         tbp_json_lit(c->j, ",\"dur\":");

@@ -186,7 +186,8 @@ class Check(Base):
         self.assertEqual(self.answer(path, code=1), {"records_dropped": (1, 4), "file_damaged": (1, None)})
 
     def after_converting(self, path, *options):
-        """Findings of a file, which those of the xplane made of it must be, also of that file alone, and converted again."""
+        """Findings of a file, which those of the xplane made of it must be, also of that file alone, and converted again,
+        and those of the export in Chrome's format of any of them."""
         found = self.answer(path)
         self.expect(0, "convert", path, "-o", self.path("log"), "--run", "r", "--host", "h", *options)
         self.assertEqual(self.answer(self.path("log")), found)
@@ -194,6 +195,11 @@ class Check(Base):
         self.assertEqual(self.answer(self.path("moved.xplane.pb")), found)
         self.expect(0, "convert", self.path("moved.xplane.pb"), "-o", self.path("log2"), "--steps", "none")
         self.assertEqual(self.answer(self.path("log2")), found)
+        for source in (path, self.path("moved.xplane.pb"), self.path("log2"), self.path("export.json")):
+            with open(self.path("export.json.new"), "w", encoding="utf-8") as f:
+                f.write(self.expect(0, "export", source, "--chrome").stdout)
+            os.replace(self.path("export.json.new"), self.path("export.json"))
+            self.assertEqual(self.answer(self.path("export.json")), found, source)
         shutil.rmtree(self.path("log"))
         shutil.rmtree(self.path("log2"))
         return found
@@ -218,6 +224,42 @@ class Check(Base):
             g.write(f.read()[:40000])
         self.assertEqual(set(self.after_converting(self.path("cut.xplane.pb"))),
                          {"records_dropped", "file_damaged", "steps_unknown"})
+
+    def exported(self, source):
+        with open(self.path("exported.json"), "w", encoding="utf-8") as f:
+            f.write(self.expect(0, "export", source, "--chrome").stdout)
+        return self.path("exported.json")
+
+    def test_an_export_tells_what_each_of_its_hosts_lost(self):
+        """Of 5 events 1 has no time, of 6 there are 2."""
+        bad = dict(event("cpu_op", "op", 0, 5), ts="x")
+        ranks = [[event("cpu_op", "op", 10 * i, 5) for i in range(4)] + [bad] * n for n in (1, 2)]
+        path = self.exported(self.ranks(*ranks))
+        self.assertEqual(self.answer(path), {"records_dropped": (3, 11), "steps_unknown": (1, None)})
+        for command in ("stats", "steps"):
+            self.assertIn("3 of 11 events could not be read", run(command, path).stdout, command)
+
+    def test_an_export_tells_what_the_recorder_said(self):
+        with open(self.path("h.xplane.pb"), "wb") as f:
+            f.write(xspace(gpu_plane([("k", 0, 5, {})]), errors=['Dropped 17 events: "buffers" full\n']))
+        path = self.exported(self.path("h.xplane.pb"))
+        self.assertEqual(self.answer(path, "--ignore", "steps_unknown", code=1), {"recorder_dropped": (1, None)})
+        self.assertIn('Dropped 17 events: "buffers" full', run("check", path).stdout)
+
+    def test_an_export_of_a_sound_profile_has_nothing_to_tell(self):
+        with open(self.path("t.pt.trace.json"), "w", encoding="utf-8") as f:
+            json.dump({"schemaVersion": 1, "traceEvents": healthy()}, f)
+        with open(self.exported(self.path("t.pt.trace.json")), encoding="utf-8") as f:
+            self.assertNotIn("tbprof", json.load(f))
+
+    def test_notes_that_no_export_has(self):
+        marks = {"tbprof_events_dropped": -5, "tbprof_event_dropped": "7", "tbprof_json_cut": [1], "tbprof_no_such": 3,
+                 "tbprof_truncated": 1 << 70, "event_dropped": 9, "tbprof_%s%n": 1}
+        for notes in (None, 5, [], {"lost": 5, "errors": {"a": ["b"]}, "warnings": [1, ["c"], None]}, {"lost": marks},
+                      {"lost": {f"tbprof_{i}": 1 for i in range(100000)}}):
+            self.assertEqual(self.findings(healthy(), code=0, tbprof=notes), {}, str(notes)[:80])
+        lost = {"lost": {"tbprof_events_dropped": 2}}
+        self.assertEqual(self.findings(healthy(), code=1, tbprof=lost), {"records_dropped": (2, 14)})
 
     def test_info_tells_what_was_lost_before(self):
         path = self.path("cut.json")
