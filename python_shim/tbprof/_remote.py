@@ -67,7 +67,29 @@ class _TensorFlow:
         self._files.copy(path, target, overwrite=True)
 
 
+class _Here:
+    """A folder of this machine."""
+
+    def __init__(self, logdir):
+        self._root = logdir
+
+    def exists(self, name):
+        return os.path.exists(os.path.join(self._root, name))
+
+    def put(self, path, name):
+        target = os.path.join(self._root, name)
+        part = f"{target}.{os.getpid()}.part"
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copyfile(path, part)
+        try:
+            os.link(part, target)  # whole, and never in place of another's
+        finally:
+            os.unlink(part)
+
+
 def _store_of(logdir):
+    if not is_remote(logdir):
+        return _Here(logdir)
     try:
         return _Fsspec(logdir)
     except (ImportError, ValueError):  # it, or what it needs for this kind of address
@@ -83,6 +105,32 @@ def _free_name(store, run, files):
         if not any(store.exists(f"plugins/profile/{name}/{file}") for file in files):
             return name
     raise FileExistsError(f"plugins/profile/{run} and {run}_1 … {run}_9 are there already")
+
+
+def _put_run(store, run, names):
+    """Copies the files of a run, each under its name of `names`; what the run is called there."""
+    name = _free_name(store, os.path.basename(run), names.values())
+    for file, there in names.items():
+        store.put(os.path.join(run, file), f"plugins/profile/{name}/{there}")
+    return name
+
+
+def _put_markers(store, folder):
+    """What tells old TensorBoards of the runs."""
+    for file in os.listdir(folder):
+        if os.path.isfile(os.path.join(folder, file)) and not store.exists(file):
+            store.put(os.path.join(folder, file), file)
+
+
+def copy_run(run, logdir, host=None):
+    """Copies a run, of one host, into another log directory, there or here; where it is then."""
+    def named(file):
+        return file if host is None else re.sub("[:/]", "_", host) + file[-len(".xplane.pb"):]
+
+    store = _store_of(logdir)
+    name = _put_run(store, run, {file: named(file) for file in os.listdir(run) if file.endswith(".xplane.pb")})
+    _put_markers(store, os.path.join(run, os.pardir, os.pardir, os.pardir))
+    return f"{logdir}/plugins/profile/{name}"
 
 
 class Copy:
@@ -113,11 +161,7 @@ class Copy:
         runs = glob.glob(os.path.join(glob.escape(self.folder), "plugins", "profile", "*"))
         store = _store_of(self._logdir) if runs else None
         for run in runs:
-            files = os.listdir(run)
-            name = _free_name(store, os.path.basename(run), files)
-            for file in files:
-                store.put(os.path.join(run, file), f"plugins/profile/{name}/{file}")
+            name = _put_run(store, run, {file: file for file in os.listdir(run)})
             places[run] = f"{self._logdir}/plugins/profile/{name}"
-        for file in os.listdir(self.folder) if runs else ():  # what tells old TensorBoards of the runs
-            if os.path.isfile(os.path.join(self.folder, file)):
-                store.put(os.path.join(self.folder, file), file)
+        if runs:
+            _put_markers(store, self.folder)

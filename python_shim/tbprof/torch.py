@@ -116,7 +116,9 @@ class _Handler:
 
     def __call__(self, prof):
         if not self._is_kineto and isinstance(prof, profile):
-            return  # the run is there: it was written when the trace stopped
+            if prof.on_trace_ready is not self:  # else the run is there: it was written when the trace stopped
+                self._take(prof.run)
+            return
         import socket
         import time
         try:
@@ -126,6 +128,16 @@ class _Handler:
         worker = self.worker_name or f"{socket.gethostname()}_{os.getpid()}"
         path = os.path.join(self.dir_name, f"{worker}.{time.time_ns()}{self._suffix}")
         prof.export_chrome_trace(path, **self._export)
+
+    def _take(self, run):
+        """Called by a handler of the program's own, for which the run went elsewhere."""
+        if not run:
+            return  # there is no trace, which has been told
+        from tbprof import _remote
+        try:
+            _remote.copy_run(run, self.dir_name, self.worker_name)
+        except Exception as e:  # pylint: disable=broad-except
+            _core.tell(f"tbprof: the trace could not be copied to {self.dir_name} ({_core.text_of(e)})", stacklevel=4)
 
 
 def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, use_python_export=False, *, kineto=False):

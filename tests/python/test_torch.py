@@ -116,6 +116,20 @@ class Profile(recorded.Case):
         self.assertTrue(all("rank0.xplane.pb" in os.listdir(run) for run in found))
         self.assertEqual([recorded.step_names(run) for run in found], [["ProfilerStep#1 1"], ["ProfilerStep#3 3"]])
 
+    def test_a_handler_of_the_programs_own_may_call_ours(self):
+        ours = tensorboard_trace_handler(self.logdir, worker_name="rank0")
+        with profile(schedule=schedule(wait=0, warmup=1, active=1, repeat=2), native=False,
+                     on_trace_ready=lambda p: ours(p)) as p:  # pylint: disable=unnecessary-lambda
+            for _ in range(4):
+                p.step()
+        found = recorded.runs(self.logdir)
+        self.assertEqual([os.listdir(run) for run in found], [["rank0.xplane.pb"]] * 2)
+        self.assertEqual([recorded.step_names(run) for run in found], [["ProfilerStep#1 1"], ["ProfilerStep#3 3"]])
+        self.assertTrue([name for name in os.listdir(self.logdir) if name.startswith("events.out.tfevents.")])
+        self.assertEqual(self.told(), [])
+        tensorboard_trace_handler(os.path.join(found[0], "rank0.xplane.pb"))(p)  # a file, where no folder can be
+        self.assertEqual(len(self.told()), 1)
+
     def test_the_exception_of_the_program_arrives_and_the_trace_is_saved(self):
         with self.assertRaises(ZeroDivisionError), \
                 profile(native=False, on_trace_ready=tensorboard_trace_handler(self.logdir)):
