@@ -20,18 +20,20 @@
 static uint32_t held; /* by the thread that forks; under the locks */
 static bool was_recording;
 
-/* In the order in which they are taken everywhere: strings, then threads; a spool's own lock comes
- * last and is held for moments only. */
+/* In the order in which they are taken everywhere: strings, then threads, then files; a spool's own
+ * lock comes last and is held for moments only. */
 static void prepare(void) {
     uint32_t offset = tbp_thread_hold();
     tbp_string_table_lock();
     tbp_threads_lock();
+    tbp_spool_files_hold();
     held = offset;
     was_recording = (uint8_t)tbp_state_load() > 0;
 }
 
 static void in_parent(void) {
     uint32_t offset = held;
+    tbp_spool_files_unhold();
     tbp_threads_unlock();
     tbp_string_table_unlock();
     tbp_thread_unhold(offset);

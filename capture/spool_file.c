@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,9 @@ bool tbp_spool_file_begin_writing(int fd, int wait_ms) {
     }
 }
 
-/* Of all spools that are open, usually one. */
+/* Of all spools that are open, usually one. Who forks holds the lock, lest a child gets one that is
+ * not noted yet; recursive for a signal handler that forks. */
+static pthread_mutex_t files_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static int open_fds[16];
 static unsigned n_open_fds;
 
@@ -95,22 +98,36 @@ static void note_open(int fd) {
 }
 
 int tbp_spool_file_open(const char *path) {
+    pthread_mutex_lock(&files_lock);
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd >= 0)
         note_open(fd);
+    pthread_mutex_unlock(&files_lock);
     return fd;
 }
 
 void tbp_spool_file_close(int fd) {
     unsigned i = 0;
+    pthread_mutex_lock(&files_lock);
     while (i < n_open_fds && open_fds[i] != fd)
         i++;
     if (i < n_open_fds)
         open_fds[i] = open_fds[--n_open_fds];
     close(fd);
+    pthread_mutex_unlock(&files_lock);
+}
+
+void tbp_spool_files_hold(void) {
+    pthread_mutex_lock(&files_lock);
+}
+
+void tbp_spool_files_unhold(void) {
+    pthread_mutex_unlock(&files_lock);
 }
 
 void tbp_spool_files_after_fork(void) {
+    static const pthread_mutex_t free_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    memcpy(&files_lock, &free_lock, sizeof files_lock);
     while (n_open_fds > 0)
         close(open_fds[--n_open_fds]);
 }
@@ -154,13 +171,14 @@ static int create(const char *folder, const char *path, int *fd, struct tbp_erro
 int tbp_spool_file_create(const char *folder, const char *path, int *fd, struct tbp_error *err) {
     enum { TRIES = 3 }; /* the first process of the session may remove the folder in between */
     int rc = TBP_E_IO;
+    pthread_mutex_lock(&files_lock);
     errno = ENOENT;
     for (int i = 0; i < TRIES && rc != TBP_OK && errno == ENOENT; i++)
         rc = create(folder, path, fd, err);
-    if (rc != TBP_OK)
-        return rc;
-    note_open(*fd);
-    return TBP_OK;
+    if (rc == TBP_OK)
+        note_open(*fd);
+    pthread_mutex_unlock(&files_lock);
+    return rc;
 }
 
 /* Where the file system cannot reserve, zeros are written; a system without space says so here and

@@ -27,6 +27,9 @@ bool tbp_spool_file_is_held(int fd);
  * it when wait_ms are over. Where there are no locks everybody has it. */
 bool tbp_spool_file_begin_writing(int fd, int wait_ms);
 void tbp_spool_file_close(int fd);
+/* Around a fork, in the parent: no file is just being opened or closed. */
+void tbp_spool_files_hold(void);
+void tbp_spool_files_unhold(void);
 /* In the child of a fork: closes what the parent has open. Through a descriptor that the child
  * kept, the lock, and with it the file, would look alive for as long as the child is. */
 void tbp_spool_files_after_fork(void);
