@@ -62,37 +62,27 @@ static void check_start(struct tbp_findings *f, const struct tbp_host_facts *hos
                       "for the late host"});
 }
 
-static bool has_step(const struct tbp_host_facts *h, int64_t number) {
-    size_t low = 0, high = h->n_steps;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (h->steps[mid] < number)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < h->n_steps && h->steps[low] == number;
-}
-
+/* Steps are those that any host has; each is counted by how many have it. */
 static void check_common_steps(struct tbp_findings *f, const struct tbp_host_facts *hosts,
                                size_t n) {
-    uint64_t common = 0, all = 0;
+    struct tbp_idmap holders = {0};
+    uint64_t common = 0;
+    bool is_new, all_have_steps = true;
     for (size_t i = 0; i < n; i++)
-        if (hosts[i].n_steps == 0)
-            return;
-    for (size_t k = 0; n > 1 && k < hosts[0].n_steps; k++) {
-        size_t holders = 1;
-        while (holders < n && has_step(&hosts[holders], hosts[0].steps[k]))
-            holders++;
-        common += holders == n;
-    }
-    for (size_t i = 0; i < n; i++)
-        all = hosts[i].n_steps > all ? hosts[i].n_steps : all;
+        all_have_steps &= hosts[i].n_steps > 0;
+    for (size_t i = 0; i < n && all_have_steps; i++)
+        for (size_t k = 0; k < hosts[i].n_steps; k++) {
+            uint32_t *of_step = tbp_idmap_put(&holders, (uint64_t)hosts[i].steps[k], &is_new);
+            *of_step = is_new ? 1 : *of_step + 1;
+            common += *of_step == n;
+        }
+    uint64_t all = holders.n;
+    tbp_idmap_release(&holders);
     tbp_finding_add(
         f, &(struct tbp_finding){.key = "steps_not_common",
                                  .is_serious = common == 0,
                                  .spoils = TBP_SPOILS_RANKS,
-                                 .count = n > 1 ? all - common : 0,
+                                 .count = all - common,
                                  .of = all,
                                  .text = tbp_arena_printf(
                                      &f->arena, "%llu of %llu steps are not there on every host",

@@ -299,9 +299,11 @@ class Check(Base):
 
     def test_steps_that_not_all_hosts_have(self):
         folder = self.ranks([step(n, n * 10, 9) for n in (1, 2, 3)], [step(n, n * 10 - 10, 9) for n in (2, 3, 4)])
-        self.assertEqual(self.answer(folder, code=0), {"steps_not_common": (1, 3)})
+        self.assertEqual(self.answer(folder, code=0), {"steps_not_common": (2, 4)})
         folder = self.ranks([step(1, 0, 9)], [step(7, 0, 9)])
-        self.assertEqual(self.answer(folder, code=1), {"steps_not_common": (1, 1)})
+        self.assertEqual(self.answer(folder, code=1), {"steps_not_common": (2, 2)})
+        folder = self.ranks(*[[step(n, 10 * i, 9) for i, n in enumerate(of)] for of in ((1, 2, 3, 4), (2, 3, 4), (3, 4, 5))])
+        self.assertEqual(self.answer(folder, code=0), {"steps_not_common": (3, 5)})
 
     def test_recordings_that_did_not_begin_together(self):
         steps = [step(1, 0, 1000)]
