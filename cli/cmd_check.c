@@ -19,7 +19,7 @@ static const struct tbp_opt check_options[] = {
      "a finding that does not matter here, as steps_unknown; may be repeated", tbp_finding_keys},
     {"advice", 0, TBP_OPT_FLAG, offsetof(struct check_values, advice), NULL,
      "also say what could be made faster, each with the figure it is based on", NULL},
-    TBP_REPORT_CLOCK_OPTION,
+    TBP_REPORT_CLOCK_OPTION("clocks as the profiles tell ('tbprof collectives' aligns them)"),
     TBP_REPORT_OPTIONS,
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
 };

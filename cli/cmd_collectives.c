@@ -8,7 +8,7 @@
 static const struct tbp_opt collectives_options[] = {
     TBP_REPORT_LIMIT_OPTION,
     TBP_REPORT_CSV_OPTION,
-    TBP_REPORT_CLOCK_OPTION,
+    TBP_REPORT_CLOCK_OPTION("clocks are aligned by collectives where these agree"),
     TBP_REPORT_OPTIONS,
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
 };

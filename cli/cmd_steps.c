@@ -18,7 +18,7 @@ static const struct tbp_opt steps_options[] = {
      "op with which the backward pass ends; without: the last that computes gradients", NULL},
     TBP_REPORT_LIMIT_OPTION,
     TBP_REPORT_CSV_OPTION,
-    TBP_REPORT_CLOCK_OPTION,
+    TBP_REPORT_CLOCK_OPTION("clocks as the profiles tell ('tbprof collectives' aligns them)"),
     TBP_REPORT_OPTIONS,
     {NULL, 0, TBP_OPT_FLAG, 0, NULL, NULL, NULL},
 };

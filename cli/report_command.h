@@ -44,13 +44,13 @@ struct tbp_report_values {
             "comma-separated values with a header line", NULL                                      \
     }
 
-#define TBP_REPORT_CLOCK_OPTION                                                                    \
+#define TBP_REPORT_CLOCK_OPTION(without)                                                           \
     {                                                                                              \
         "clock-offset", 0, TBP_OPT_LIST, offsetof(struct tbp_report_values, clock_offsets),        \
             "HOST=TIME",                                                                           \
             "by how much the clock of a host or rank is ahead, as 1=2.5ms (" TBP_TIME_UNITS        \
             "); may be repeated. "                                                                 \
-            "Without: clocks are aligned by collectives where these agree",                        \
+            "Without: " without,                                                                   \
             NULL                                                                                   \
     }
 

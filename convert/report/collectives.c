@@ -310,18 +310,26 @@ static int put(struct report *r, const struct tbp_report_request *q, struct tbp_
     return tbp_table_put(&t, q->format, q->color, &frame, &r->c.arena, out, err);
 }
 
+/* Findings compare starts on the clocks that the calls are shown on. */
+static void take_clocks(struct tbp_findings *f, const struct tbp_collectives *c) {
+    int64_t *ahead_ps = TBP_NEW_N(&f->arena, int64_t, c->hosts.n + 1);
+    for (size_t i = 0; i < c->hosts.n; i++)
+        ahead_ps[i] = c->hosts.at[i].clock.ahead_ps;
+    f->ahead_ps = ahead_ps;
+}
+
 static int write(struct tbp_session *session, const struct tbp_report_request *q,
                  struct tbp_sink *out, struct tbp_error *err) {
     struct report r = {.zero_ps = 0};
     uint32_t first = tbp_report_first_host(q), end = tbp_report_end_host(session, q);
     tbp_collectives_init(&r.c);
     tbp_findings_init(&r.findings);
-    r.findings.clock_offsets = q->clock_offsets;
-    r.findings.n_clock_offsets = q->n_clock_offsets;
     int status = tbp_collectives_collect(&r.c, session, first, end, q->clock_offsets,
                                          q->n_clock_offsets, err);
-    if (!status)
+    if (!status) {
+        take_clocks(&r.findings, &r.c);
         status = tbp_findings_collect(&r.findings, session, first, end, TBP_SPOILS_RANKS, err);
+    }
     if (!status)
         status = put(&r, q, out, err);
     tbp_findings_release(&r.findings);

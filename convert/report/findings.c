@@ -72,7 +72,9 @@ static void keep_wanted(struct tbp_findings *f, unsigned wanted) {
 }
 
 /* On the clock that the others have, as far as that is stated. */
-static void correct_start(const struct tbp_findings *f, struct tbp_host_facts *facts) {
+static void correct_start(const struct tbp_findings *f, size_t host, struct tbp_host_facts *facts) {
+    if (facts->start_ns && f->ahead_ps)
+        facts->start_ns -= (uint64_t)(f->ahead_ps[host] / 1000);
     for (size_t i = 0; i < f->n_clock_offsets; i++)
         if (facts->start_ns &&
             tbp_clock_offset_is_of(&f->clock_offsets[i], facts->name, facts->rank))
@@ -92,7 +94,7 @@ int tbp_findings_collect(struct tbp_findings *f, struct tbp_session *s, uint32_t
             tbp_check_devices(f, h);
         if (wanted & (TBP_SPOILS_STEPS | TBP_SPOILS_RANKS))
             tbp_check_steps(f, h, &facts[i - first]);
-        correct_start(f, &facts[i - first]);
+        correct_start(f, i - first, &facts[i - first]);
         if (end - first > 1)
             tbp_session_release_events(s, i);
     }

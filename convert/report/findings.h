@@ -38,6 +38,7 @@ struct tbp_findings {
     struct tbp_arena arena;                       /* texts */
     const struct tbp_clock_offset *clock_offsets; /* set before collect; or NULL */
     size_t n_clock_offsets;
+    const int64_t *ahead_ps; /* in place of these, of each host that is collected; or NULL */
 };
 
 void tbp_findings_init(struct tbp_findings *f);

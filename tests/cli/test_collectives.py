@@ -79,6 +79,9 @@ class Collectives(Case):
             self.assertIn(text, self.expect(0, command, self.path("run")).stdout)
         info = json.loads(self.expect(0, "info", self.path("run"), "--json").stdout)
         self.assertEqual(info["runs"][0]["clocks"][1]["clock"], "aligned")
+        # Both began at one time, on the clock that is shown; on those of the files, 5 ms apart.
+        self.assertEqual(self.answer()["findings"], [])
+        self.assertIn("start_skew", self.expect(1, "check", self.path("run")).stdout)
 
     def test_clocks_stay_without_evidence(self):
         self.ranks(ahead=5000, n=2)
