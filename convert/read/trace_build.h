@@ -146,6 +146,7 @@ struct tbp_trace {
     uint64_t n_tracks_refused;
     /* of finish */
     TBP_VEC(uint32_t) rank;    /* of texts, by bytes */
+    uint32_t external_key;     /* the text "External id", or TBP_MAP_NONE */
     TBP_VEC(uint32_t) stat_id; /* of texts; 0: none */
     TBP_VEC(uint32_t) op_text; /* of texts: how an op of this name is called in tables, or 0 */
     TBP_VEC(struct tbp_trace_step) steps;
@@ -223,6 +224,8 @@ void tbp_trace_arrange(struct tbp_trace *t); /* trace_order.c: window, order, be
 bool tbp_trace_spread(struct tbp_trace *t, const uint32_t *track_of_rank);
 void tbp_trace_link(struct tbp_trace *t); /* trace_link.c: ops, steps, memory */
 void tbp_trace_emit(struct tbp_trace *t); /* trace_emit.c: planes, lines, columns */
+/* The own stat "External id" of a row, or 0. */
+uint64_t tbp_trace_external_of(const struct tbp_trace *t, const struct tbp_trace_row *row);
 /* Number of the step that runs at this time, from 1, or 0. */
 uint32_t tbp_trace_step_at(const struct tbp_trace *t, int64_t ns);
 

@@ -112,40 +112,22 @@ static void walk_ops(struct op_walk *w) {
     }
 }
 
-/* The own stat "External id" of a row, or 0. */
-static uint64_t external_of(const struct tbp_trace *t, const struct tbp_trace_row *row,
-                            uint32_t key) {
-    struct tbp_wire w = {t->own.at + row->own, t->own.at + t->own.n};
-    uint64_t k, type, v;
-    while (tbp_wire_varint(&w, &k) == TBP_OK && k) {
-        tbp_wire_varint(&w, &type);
-        if (type == TBP_STAT_DOUBLE)
-            w.at += sizeof v;
-        else
-            tbp_wire_varint(&w, &v);
-        if (k - 1 == key && type == TBP_STAT_INT64)
-            return v;
-    }
-    return 0;
-}
-
 /* Device events whose launch lies in no op: by the id that both tell. */
 static void find_by_external_id(struct op_walk *w) {
     struct tbp_trace *t = w->t;
-    uint32_t key = tbp_strtab_get(&t->texts, TBP_STR("External id"));
     bool is_new;
-    for (size_t i = 0; key != TBP_MAP_NONE && i < t->rows.n; i++) {
+    for (size_t i = 0; t->external_key != TBP_MAP_NONE && i < t->rows.n; i++) {
         const struct tbp_trace_row *row = &t->rows.at[i];
         if (!(row->flags & TBP_TRACE_DEVICE) || row->link == 0 ||
             tbp_idmap_get(&t->op_of_link, row->link) != TBP_MAP_NONE)
             continue;
-        uint64_t id = external_of(t, row, key);
+        uint64_t id = tbp_trace_external_of(t, row);
         if (id)
             *tbp_idmap_put(&w->wanted, id, &is_new) = 0;
     }
     for (size_t i = 0; w->wanted.n && i < t->rows.n; i++) {
         const struct tbp_trace_row *row = &t->rows.at[i];
-        uint64_t id = row->flags & TBP_TRACE_OP ? external_of(t, row, key) : 0;
+        uint64_t id = row->flags & TBP_TRACE_OP ? tbp_trace_external_of(t, row) : 0;
         if (id && tbp_idmap_get(&w->wanted, id) != TBP_MAP_NONE)
             *tbp_idmap_put(&w->wanted, id, &is_new) = row->name;
     }
@@ -154,7 +136,7 @@ static void find_by_external_id(struct op_walk *w) {
         if (!(row->flags & TBP_TRACE_DEVICE) || row->link == 0 ||
             tbp_idmap_get(&t->op_of_link, row->link) != TBP_MAP_NONE)
             continue;
-        uint32_t op = tbp_idmap_get(&w->wanted, external_of(t, row, key));
+        uint32_t op = tbp_idmap_get(&w->wanted, tbp_trace_external_of(t, row));
         if (op != TBP_MAP_NONE && op != 0)
             *tbp_idmap_put(&t->op_of_link, row->link, &is_new) = op;
     }

@@ -118,6 +118,7 @@ static int by_text(const void *a, const void *b, void *ctx) {
 static void rank_texts(struct tbp_trace *t) {
     struct text_order order = {&t->texts};
     TBP_VEC(uint32_t) sorted = {0};
+    t->external_key = tbp_strtab_get(&t->texts, TBP_STR("External id"));
     tbp_vec_reserve(&sorted, t->texts.n);
     for (uint32_t i = 0; i < t->texts.n; i++)
         *tbp_vec_push(&sorted) = i;
@@ -273,17 +274,45 @@ static int by_set(const struct tbp_trace *t, uint32_t a, uint32_t b) {
     return by_stats(t, p, p + x.n, q, q + y.n);
 }
 
-/* Those that agree in track, time and length. */
+uint64_t tbp_trace_external_of(const struct tbp_trace *t, const struct tbp_trace_row *row) {
+    struct tbp_wire w = {t->own.at + row->own, t->own.at + t->own.n};
+    uint64_t k, type, v;
+    while (t->external_key != TBP_MAP_NONE && tbp_wire_varint(&w, &k) == TBP_OK && k) {
+        tbp_wire_varint(&w, &type);
+        if (type == TBP_STAT_DOUBLE)
+            w.at += sizeof v;
+        else
+            tbp_wire_varint(&w, &v);
+        if (k - 1 == t->external_key && type == TBP_STAT_INT64)
+            return v;
+    }
+    return 0;
+}
+
+/* What is around what has the same extent: marks of steps around ranges and Python functions, these
+ * around ops, and these around the calls that launch work. */
+static int level_of(const struct tbp_trace_row *row) {
+    enum { STEP, MEMORY, RANGE, OP, LAUNCH };
+    return row->flags & TBP_TRACE_STEP     ? STEP
+           : row->flags & TBP_TRACE_MEMORY ? MEMORY
+           : row->flags & TBP_TRACE_OP     ? OP
+           : row->flags & TBP_TRACE_LAUNCH ? LAUNCH
+                                           : RANGE;
+}
+
+/* Those that agree in track, time and length. Ops have numbers in the order in which they began. */
 static int by_content(const struct tbp_trace *t, const struct tbp_trace_row *a,
                       const struct tbp_trace_row *b) {
     const uint8_t *own = t->own.at, *end = t->own.at + t->own.n;
-    if (a->flags != b->flags) /* marks of steps around what has the same extent */
-        return (b->flags & TBP_TRACE_STEP) != (a->flags & TBP_TRACE_STEP)
-                   ? by_number(b->flags & TBP_TRACE_STEP, a->flags & TBP_TRACE_STEP)
-                   : by_number(b->flags, a->flags);
+    int order = by_number(level_of(a), level_of(b));
+    if (order || a->flags != b->flags)
+        return order ? order : by_number(b->flags, a->flags);
     if (a->flags & TBP_TRACE_MEMORY)
         return by_memory(t, &t->memory.at[a->own], &t->memory.at[b->own]);
-    int order = by_number(t->rank.at[a->name], t->rank.at[b->name]);
+    if (a->flags & TBP_TRACE_OP)
+        order =
+            by_number((int64_t)tbp_trace_external_of(t, a), (int64_t)tbp_trace_external_of(t, b));
+    order = order ? order : by_number(t->rank.at[a->name], t->rank.at[b->name]);
     order = order ? order : by_number((int64_t)a->link, (int64_t)b->link);
     order = order || a->set == b->set ? order : by_set(t, a->set, b->set);
     return order ? order : by_stats(t, own + a->own, end, own + b->own, end);

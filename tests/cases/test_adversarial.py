@@ -425,6 +425,17 @@ class Adversarial(Base):
         # Of equal spans the first by name is the parent: alpha 20 - 20, beta 20 - 5, leaf 5 - 0 and launch 5.
         rows = {r["name"]: (r["cpu_us"], r["self_cpu_us"]) for r in p.stats if r["on"] == "host"}
         self.assertEqual((rows["alpha"], rows["beta"], rows["outer"]), ((20, 0), (20, 10), (200, 175)))
+        # Ops have numbers in the order in which they began: item has called _dense, whatever they are called. A Python
+        # function is around the op that it calls, and the op around its launch.
+        def op(name, ts, number):
+            return x(name, ts, 5, more=f',"args":{{"External id":{number}}}')
+        events = [op("_dense", 0, 8), op("item", 0, 7), op("zeros", 20, 9), launch(20, 1), kernel("k", 30, 4, 1),
+                  x("torch.zeros", 20, 5, "python_function")]
+        for order in (events, events[::-1]):
+            p = self.reads(kineto(*order), emitted=6)
+            rows = {r["name"]: (r["self_cpu_us"], r["self_device_us"], r["device_us"]) for r in p.stats if r["on"] == "host"}
+            self.assertEqual(rows, {"item": (0, 0, 0), "_dense": (5, 0, 0), "torch.zeros": (0, 0, 4), "zeros": (0, 4, 4),
+                                    "cudaLaunchKernel": (5, 0, 0)})
 
     def test_19(self):
         p = self.reads(chrome(
