@@ -328,16 +328,19 @@ static bool has_any(const uint8_t *data, size_t size, const char *const *texts) 
     return false;
 }
 
+/* The same behind the first `mark`. */
+static bool has_any_from(const uint8_t *data, size_t size, const char *mark,
+                         const char *const *texts) {
+    const uint8_t *at = memmem(data, size < HEAD ? size : HEAD, mark, strlen(mark));
+    size_t left = at ? size - (size_t)(at - data) : 0;
+    return at && has_any(at, left < WINDOW ? left : WINDOW, texts);
+}
+
 bool tbp_json_trace_has_any(const uint8_t *data, size_t size, const char *const *texts) {
-    static const char list[] = "\"traceEvents\"";
     size_t window = size < WINDOW ? size : WINDOW;
-    if (has_any(data, window, texts) || has_any(data + size - window, window, texts))
-        return true;
-    const uint8_t *at = memmem(data, size < HEAD ? size : HEAD, list, sizeof list - 1);
-    if (!at)
-        return false;
-    size_t left = size - (size_t)(at - data);
-    return has_any(at, left < WINDOW ? left : WINDOW, texts);
+    return has_any(data, window, texts) || has_any(data + size - window, window, texts) ||
+           has_any_from(data, size, "\"traceEvents\"", texts) ||
+           has_any_from(data, size, "\"X\"", texts); /* names of threads may fill the beginning */
 }
 
 /* ---- values ---- */

@@ -5,6 +5,8 @@
  */
 #include "convert/read/read_mindspore.h"
 
+#include "convert/read/read_kineto.h"
+
 #include <stdio.h>
 
 struct table {
@@ -229,9 +231,15 @@ static int probe(const uint8_t *data, size_t size) {
                                                                                             : 0;
 }
 
+/* A timeline of the CPU begins with a row for each number that a thread might have. */
+static int probe_input(const struct tbp_input *in) {
+    return tbp_kineto_is_dialect_of(in->data, in->size) ? 0 : probe(in->data, in->size);
+}
+
 const struct tbp_reader tbp_reader_mindspore = {
     .name = "mindspore",
     .help = "folders of MindSpore's profiler (MindInsight), or a timeline of one",
     .probe = probe,
+    .probe_input = probe_input,
     .read = read_mindspore,
 };

@@ -188,6 +188,19 @@ class MindSpore(Import):
         marks = [e for e in events(path) if e[1] == "MindSpore steps"]
         self.assertEqual((len(marks), sum(e[4] for e in marks)), (20, 38720490))
 
+    def test_a_timeline_alone_is_known_by_its_events(self):
+        """MindSpore fills the beginning of a timeline of the CPU with rows for numbers of threads: here 160 kB of them on
+        either side of the events."""
+        sort = [{"name": "thread_sort_index", "ph": "M", "pid": 0, "tid": 100001 + i, "args": {"sort_index": i}} for i in range(1900)]
+        ops = [{"name": "Conv2D-op1", "ph": "X", "tid": "HostCpuOps0", "ts": 1000, "dur": 30, "pid": 0}]
+        path = self.path("cpu_timeline_display_0.json")
+        for order in (sort + ops + sort, ops + sort + sort):
+            with open(path, "w") as f:
+                json.dump(order, f)
+            self.assertGreater(len(json.dumps(sort)), 150000)
+            self.assertEqual(ledger(path)["format"], "mindspore")
+            self.assertEqual([r["type"] for r in rows(answer("framework_op_stats", path)) if r["type"] != "IDLE"], ["Conv2D"])
+
     def test_every_kernel_has_the_launch_that_stands_with_it(self):
         """A thousand different launches, so that the table of texts moves while they are read."""
         n = 1000 # the page shows no more
