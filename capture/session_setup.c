@@ -8,6 +8,7 @@
 #include "capture/capture_options.h"
 #include "capture/clock.h"
 #include "capture/state.h"
+#include "capture/thread.h"
 #include "plugin_data/rundir.h"
 
 #include <errno.h>
@@ -132,6 +133,7 @@ static int open_spool(struct tbp_session *s, char *warning, size_t warning_size,
         .session = session,
         .file = file,
         .max_bytes = max_bytes(&s->options),
+        .n_writers = tbp_threads_known(),
         .generation = s->generation,
         .is_ring = s->options.full_policy == TBPROF_FULL_RING,
         .warning = warning,
@@ -217,6 +219,7 @@ int tbp_session_set_up_child(struct tbp_session *s, struct tbp_error *err) {
         .session_folder = parent,
         .file = file,
         .max_bytes = max_bytes(&s->options),
+        .n_writers = tbp_threads_known(),
         .generation = s->generation,
         .is_ring = s->options.full_policy == TBPROF_FULL_RING,
     };

@@ -441,8 +441,15 @@ static bool reserve(struct tbp_spool *spool, uint64_t bytes) {
     return false;
 }
 
+/* Two for each thread: who helps them has until the second is full to bring more. */
+static uint32_t first_stock(const struct tbp_spool_request *request) {
+    uint32_t most = (MIN_STOCK - FIRST_STOCK) / 2;
+    return FIRST_STOCK + 2 * (request->n_writers < most ? request->n_writers : most);
+}
+
 /* Maps `bytes` and makes the first extent present. */
-static int map(struct tbp_spool *spool, uint64_t bytes, struct tbp_error *err) {
+static int map(struct tbp_spool *spool, const struct tbp_spool_request *request, uint64_t bytes,
+               struct tbp_error *err) {
     if (!reserve(spool, bytes))
         return tbp_fail_errno(err, TBP_E_MEMORY, "reserving %llu bytes of addresses",
                               (unsigned long long)bytes);
@@ -457,7 +464,8 @@ static int map(struct tbp_spool *spool, uint64_t bytes, struct tbp_error *err) {
         spool->next = NULL;
         return tbp_fail_errno(err, TBP_E_MEMORY, "reserving %zu bytes", spool->list_bytes);
     }
-    if (!grow(spool, end_of(FIRST_STOCK), LITTLE_BYTES))
+    if (!grow(spool, end_of(2 * (uint64_t)first_stock(request)), LITTLE_BYTES) &&
+        !grow(spool, end_of(FIRST_STOCK), LITTLE_BYTES))
         return tbp_fail_errno(err, TBP_E_IO, "no space for spool '%s'", spool->path);
     spool->header = (struct tbp_spool_header *)spool->base;
     populate(spool->base, CHUNKS_OFFSET);
@@ -526,7 +534,7 @@ static int open_somewhere(struct tbp_spool *spool, const struct tbp_spool_reques
     struct tbp_error why = {0};
     bool wants_file = !request->folder || strcmp(request->folder, "memory") != 0;
     if (wants_file && make_file(spool, request, &why) == TBP_OK &&
-        map(spool, bytes, &why) == TBP_OK)
+        map(spool, request, bytes, &why) == TBP_OK)
         return TBP_OK;
     if (request->session_folder) /* beside a parent's file or not at all */
         return tbp_fail(err, why.code, "%s", why.message);
@@ -536,7 +544,7 @@ static int open_somewhere(struct tbp_spool *spool, const struct tbp_spool_reques
     if (wants_file)
         snprintf(request->warning, request->warning_size,
                  "recorded in memory, which does not survive a crash: %s", why.message);
-    return map(spool, bytes, err);
+    return map(spool, request, bytes, err);
 }
 
 int tbp_spool_open(struct tbp_spool **out, const struct tbp_spool_request *request,
@@ -571,7 +579,7 @@ int tbp_spool_open(struct tbp_spool **out, const struct tbp_spool_request *reque
     h->chunk_bytes = TBP_SPOOL_CHUNK_BYTES;
     h->chunks_offset = CHUNKS_OFFSET;
     h->magic = TBP_SPOOL_MAGIC;
-    tbp_spool_stock(spool, FIRST_STOCK);
+    tbp_spool_stock(spool, first_stock(request));
     *out = spool;
     return TBP_OK;
 }

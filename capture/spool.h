@@ -57,9 +57,9 @@ struct tbp_spool_request {
     const char *session_folder; /* … or in this one, if given … */
     const char *file;           /* … under this name */
     uint64_t max_bytes;         /* of chunks; UINT64_MAX: as many as there are addresses and disk */
+    uint32_t n_writers;         /* that will all want chunks at once */
     uint32_t generation;
     bool is_ring;
-    bool is_read;  /* a collector reads: from detach to attach */
     char *warning; /* out: why the spool is not what was asked for; untouched if it is */
     size_t warning_size;
 };

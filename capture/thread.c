@@ -122,6 +122,13 @@ static struct tbp_thread *take_block(void) {
     return t;
 }
 
+uint32_t tbp_threads_known(void) {
+    uint32_t n = 0;
+    for (uint32_t i = __atomic_load_n(&registry.n_blocks, __ATOMIC_ACQUIRE); i-- > 0;)
+        n += __atomic_load_n(&blocks[i].is_live, __ATOMIC_RELAXED);
+    return n;
+}
+
 static void make_key(void) {
     registry.has_key = pthread_key_create(&registry.key, thread_ends) == 0;
 }

@@ -74,6 +74,9 @@ void tbp_thread_set_name(struct tbp_thread *thread, const char *name);
 /* The hook for ends of threads; by register, or earlier, while keys are cheap. */
 void tbp_threads_init(void);
 
+/* Threads that are registered now. */
+uint32_t tbp_threads_known(void);
+
 /* After the state word was closed: waits until no other thread is inside a record, nor will be.
  * False: some thread did not get on for seconds; its memory must stay. */
 bool tbp_threads_settle(void);

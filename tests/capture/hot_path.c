@@ -37,7 +37,7 @@
 #include <unistd.h>
 
 enum { SKIPPED = 77, THREADS = 8, RESERVE = 2 * THREADS /* chunks */, CALLS = 512 };
-enum { CAPTURES = 3, CAPTURE_MS = 100, PACE_NS = 5000 /* slower than any disk */ };
+enum { CAPTURES = 3, CAPTURE_MS = 100, PACE_NS = 20000 /* slower than any disk */ };
 enum { SCOPES_AT_ONCE = 256 /* twice, not half a chunk */, WARM_UP = 100000 };
 
 static struct {

@@ -93,3 +93,22 @@ Test(spool, who_is_forked_while_a_spool_is_made_does_not_have_it) {
     }
     cr_expect_eq(rmdir(place), 0);
 }
+
+/* Two chunks each and four more are there, and disk for as many again, before anybody asks. */
+Test(spool, threads_that_are_known_find_chunks) {
+    enum { CHUNKS = 4 + 2 * 8 };
+    char place[] = "/tmp/tbprof-unit-XXXXXX";
+    struct tbp_spool *spool;
+    struct tbp_spool_request request = {.folder = place,
+                                        .session = "s",
+                                        .file = "f.tbs",
+                                        .max_bytes = 1 << 24,
+                                        .n_writers = 8,
+                                        .generation = 1};
+    cr_assert_not_null(mkdtemp(place));
+    cr_assert_eq(tbp_spool_open(&spool, &request, NULL), TBP_OK);
+    cr_expect_eq(spool->n_free, CHUNKS);
+    cr_expect_geq(spool->backed_bytes, 2 * CHUNKS * (uint64_t)TBP_SPOOL_CHUNK_BYTES);
+    tbp_spool_close(spool, true);
+    cr_expect_eq(rmdir(place), 0);
+}
