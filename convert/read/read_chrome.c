@@ -7,8 +7,7 @@
  */
 #include "convert/read/process_names.h"
 #include "convert/read/read_kineto.h"
-
-#include <stdio.h>
+#include "convert/read/tf_timeline.h"
 
 struct chrome {
     struct tbp_json_trace *jt;
@@ -221,66 +220,18 @@ static bool is_plane_name(struct tbp_str s) {
            tbp_str_to_u64(tbp_str_sub(s, colon + 1, s.n), &ordinal);
 }
 
-/* Digits behind `mark` in s, or -1. */
-static int64_t number_behind(struct tbp_str s, const char *mark) {
-    const char *at = memmem(s.p, s.n, mark, strlen(mark));
-    if (!at)
-        return -1;
-    size_t from = (size_t)(at - s.p) + strlen(mark), to = from;
-    while (to < s.n && s.p[to] >= '0' && s.p[to] <= '9')
-        to++;
-    int64_t n;
-    return tbp_str_to_i64(tbp_str_sub(s, from, to), &n) ? n : -1;
-}
-
-/* Timelines of TensorFlow 1 have a process per stream, besides one for all streams together and one
- * for all copies, which tell the same once more. */
-static int64_t timeline_stream(struct tbp_str process) {
-    return tbp_str_ends(process, " Compute") ? number_behind(process, "/stream:") : -1;
-}
-
-static void place_stream(struct chrome *c, size_t track, struct tbp_str process, int64_t stream) {
-    struct tbp_trace *t = &c->jt->trace;
-    char name[40];
-    int64_t device = number_behind(process, "gpu:");
-    device = device < 0 ? number_behind(process, "GPU:") : device;
-    snprintf(name, sizeof name, "/device:GPU:%u", device > 0 ? (unsigned)device & 0xffffu : 0u);
-    uint32_t plane = tbp_trace_plane(t, tbp_str_c(name));
-    t->tracks.at[track].plane = plane;
-    t->tracks.at[track].kind = TBP_TRACK_DEVICE;
-    t->tracks.at[track].id = stream;
-}
-
-/* Rows of these streams carry "node:Op": the op is their name, all of it their tf_op. */
-static void name_stream_rows(struct chrome *c) {
-    struct tbp_trace *t = &c->jt->trace;
-    uint32_t key = tbp_trace_text(t, TBP_STR("tf_op"));
-    for (size_t i = 0; i < t->rows.n; i++) {
-        struct tbp_trace_row *row = &t->rows.at[i];
-        struct tbp_str name = t->texts.strs[row->name];
-        size_t colon = tbp_str_rfind(name, ':');
-        if (t->tracks.at[row->track].kind != TBP_TRACK_DEVICE || colon >= name.n)
-            continue;
-        tbp_trace_stat_text(t, TBP_TRACE_SHARED, key, row->name);
-        row->set = tbp_trace_take_shared(t) & 0xffffffu;
-        row->name = tbp_trace_text(t, tbp_str_sub(name, colon + 1, name.n));
-    }
-}
-
 /* Processes that are planes take their threads with them. */
 static void place_threads(struct chrome *c) {
     struct tbp_trace *t = &c->jt->trace;
-    bool has_streams = false;
+    struct tbp_tf_timeline timeline = {0};
     for (size_t i = 0; i < t->tracks.n; i++) {
         struct tbp_str name;
         if (t->tracks.at[i].kind != TBP_TRACK_THREAD ||
             !tbp_process_names_get(&c->processes, t->tracks.at[i].sort, &name))
             continue;
-        int64_t stream = timeline_stream(name);
-        if (stream >= 0) {
-            place_stream(c, i, name, stream);
-            has_streams = true;
-        } else if (is_plane_name(name)) {
+        if (tbp_tf_timeline_place(&timeline, t, (uint32_t)i, name))
+            continue;
+        if (is_plane_name(name)) {
             uint32_t plane = tbp_trace_plane(t, name);
             t->tracks.at[i].plane = plane;
             if (tbp_is_device_plane(name))
@@ -291,8 +242,8 @@ static void place_threads(struct chrome *c) {
                 (long long)t->tracks.at[i].id));
         }
     }
-    if (has_streams)
-        name_stream_rows(c);
+    tbp_tf_timeline_finish(&timeline, t);
+    tbp_tf_timeline_release(&timeline);
 }
 
 static void finish(struct tbp_json_trace *jt) {

@@ -404,6 +404,62 @@ class RocProf(Import):
         self.assertEqual((sum(drawn.values()), drawn), (85, told))
 
 
+class TimelineOfTensorFlow1(Import):
+    """A process per stream, one for the kernels of all streams, one for all copies."""
+    def timeline(self, *processes):
+        """processes: (name, events of (node, op, start us, us))."""
+        listed = []
+        for pid, (name, work) in enumerate(processes):
+            listed.append({"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}})
+            listed += [{"ph": "X", "cat": "Op", "name": op, "pid": pid, "tid": 0, "ts": ts, "dur": dur,
+                        "args": {"name": node, "op": op}} for node, op, ts, dur in work]
+        path = self.path("timeline.json")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({"traceEvents": listed}, f)
+        return path
+
+    def totals_are(self, path, host, device, merged):
+        found = json.loads(self.expect(0, "stats", path, "--json").stdout)
+        self.assertEqual((sum(r["self_cpu_us"] or 0 for r in found["rows"]), found["device_us"]), (host, device))
+        self.assertEqual(ledger(path)["ledger"]["events"]["merged"], merged)
+
+    MUL, ADD, COPY = ("a/mul", "Mul", 10, 5), ("a/add", "Add", 20, 3), ("edge_1_x", "MEMCPYHtoD", 30, 4)
+    LAUNCH = ("a/mul", "Mul", 0, 100)
+
+    def test_what_repeats_the_streams_counts_once(self):
+        for device in ("/gpu:0", "/job:localhost/replica:0/task:0/gpu:0", "/job:worker/task:1/device:GPU:0"):
+            path = self.timeline((device + " Compute", [self.LAUNCH]),
+                                 (device + "/stream:all Compute", [self.MUL, self.ADD]),
+                                 (device + "/stream:12 Compute", [self.MUL, self.ADD]),
+                                 (device + "/memcpy Compute", [self.COPY]),
+                                 (device + "/stream:13 Compute", [self.COPY]))
+            self.totals_are(path, 100, 5 + 3 + 4, 5 + 3)  # 5 names of processes
+            self.assertEqual({k.split("(")[0]: n for k, n in lines(path).items() if k.startswith("Stream")},
+                             {"Stream #12": 2, "Stream #13": 1})
+
+    def test_without_single_streams_all_of_it_is_the_device_s(self):
+        path = self.timeline(("/gpu:1/stream:all Compute", [self.MUL, self.ADD]),
+                             ("/gpu:1/memcpy Compute", [self.COPY]))
+        self.totals_are(path, 0, 12, 2)
+        self.assertEqual({(e[0], e[1], e[2], e[4]) for e in events(path) if e[1].startswith("Stream")},
+                         {("/device:GPU:1", "Stream #all(Compute)", "Mul", 5000),
+                          ("/device:GPU:1", "Stream #all(Compute)", "Add", 3000),
+                          ("/device:GPU:1", "Stream #all(Memcpy)", "MEMCPYHtoD", 4000)})
+
+    def test_what_no_stream_has_is_kept(self):
+        """Of a file that was cut; and the same work at the same time on another device is no repeat."""
+        other = ("a/mul", "Mul", 10, 6)
+        path = self.timeline(("/gpu:0/stream:all Compute", [self.MUL, self.ADD]),
+                             ("/gpu:0/stream:12 Compute", [self.MUL]),
+                             ("/gpu:1/stream:all Compute", [self.MUL, other]))
+        self.totals_are(path, 0, 5 + 3 + 5 + 6, 3 + 1)
+
+    @needs_shared
+    def test_a_public_one(self):
+        path = shared("corpus", "tf-timeline", "ikhlestov-GPU-timeline_02_step_0.json")
+        self.totals_are(path, 113841 + 6, 719 + 59, 17 + 28 + 38 + 7)  # names, arrows, repeats
+
+
 class Cntk(Import):
     def check(self, path):
         self.assertEqual([(s["stepnum"], s["stepTimeMs"], s["infeedTimeMs"]) for s in steps(path)],
