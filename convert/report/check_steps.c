@@ -117,8 +117,8 @@ void tbp_check_steps(struct tbp_findings *f, const struct tbp_host *h,
             .count = marks.n_again,
             .of = marks.list.n + marks.n_again,
             .text = tbp_arena_printf(
-                &f->arena, "%llu step markers have the number of another one at another time",
-                (unsigned long long)marks.n_again),
+                &f->arena, "%llu step marker%s the number of another one at another time",
+                (unsigned long long)marks.n_again, marks.n_again == 1 ? " has" : "s have"),
             .advice = "of each number the longest counts; let the program count its steps on, or "
                       "profile its runs apart"});
     check_coverage(f, h, &marks);

@@ -82,6 +82,12 @@ class Check(Base):
         found = self.findings(healthy() + [step(9, 5000, 900)], code=1)
         self.assertEqual(found, {"steps_without_device_work": (1, 5)})
 
+    def test_one_marker_has_and_two_have(self):
+        again = [step(1, 5000, 10), step(2, 6000, 10)]
+        for n, text in ((1, "1 step marker has the number"), (2, "2 step markers have the number")):
+            self.assertEqual(self.findings(healthy() + again[:n])["steps_again"], (n, 4 + n))
+            self.assertIn(text + " of another one at another time", run("check", self.path("rank.pt.trace.json")).stdout)
+
     def test_mistyped_keys_are_told(self):
         self.findings(healthy())
         path = self.path("rank.pt.trace.json")
