@@ -52,7 +52,7 @@ static int write(struct tbp_session *s, const struct tbp_report_request *r, stru
     f.n_clock_offsets = r->n_clock_offsets;
     tbp_advices_init(&a);
     int status = tbp_findings_collect(&f, s, first, end, TBP_SPOILS_ALL, err);
-    if (!status && r->with_advice)
+    if (!status && r->with_advice && f.n_unreadable == 0) /* shares would be those of a part */
         status = tbp_advices_collect(&a, s, first, end, err);
     if (!status) {
         struct tbp_json *j = TBP_NEW(&f.arena, struct tbp_json);

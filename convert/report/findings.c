@@ -17,6 +17,7 @@ void tbp_findings_release(struct tbp_findings *f) {
 }
 
 const char *const tbp_finding_keys[] = {
+    "file_unreadable",
     "nothing_recorded",
     "records_dropped",
     "file_damaged",
@@ -81,25 +82,59 @@ static void correct_start(const struct tbp_findings *f, size_t host, struct tbp_
             facts->start_ns -= (uint64_t)(f->clock_offsets[i].ahead_ps / 1000);
 }
 
+/* The bytes of one host are to blame, not the system, nor what was asked for. */
+static bool is_of_the_file(int code) {
+    return (code <= TBP_E_FORMAT && code >= TBP_E_UTF8) || code == TBP_E_LIMIT;
+}
+
+static void add_unreadable(struct tbp_findings *f, struct tbp_str host,
+                           const struct tbp_error *err) {
+    char text[TBP_ERROR_TEXT * 2];
+    tbp_finding_add(
+        f,
+        &(struct tbp_finding){
+            .key = "file_unreadable",
+            .host = host,
+            .is_serious = true,
+            .spoils = TBP_SPOILS_ALL,
+            .count = 1,
+            .text = tbp_arena_printf(&f->arena, "cannot be read: %s",
+                                     tbp_error_text(err, text, sizeof text)),
+            .advice = "all else is told of the other hosts: copy the file anew, or take it away"});
+    f->n_unreadable++;
+}
+
+static void check_host(struct tbp_findings *f, const struct tbp_host *h, unsigned wanted,
+                       struct tbp_host_facts *facts) {
+    tbp_check_records(f, h);
+    if (wanted & (TBP_SPOILS_DEVICE | TBP_SPOILS_STEPS))
+        tbp_check_devices(f, h);
+    if (wanted & (TBP_SPOILS_STEPS | TBP_SPOILS_RANKS))
+        tbp_check_steps(f, h, facts);
+}
+
 int tbp_findings_collect(struct tbp_findings *f, struct tbp_session *s, uint32_t first,
                          uint32_t end, unsigned wanted, struct tbp_error *err) {
     struct tbp_host_facts *facts = TBP_NEW_N(&f->arena, struct tbp_host_facts, end - first + 1);
+    size_t n = 0;
     for (uint32_t i = first; i < end; i++) {
         const struct tbp_host *h = tbp_session_raw_host(s, i, err);
-        if (!h)
+        if (!h && !is_of_the_file(err->code))
             return err->code;
-        facts[i - first].name = tbp_session_host_name(s, i);
-        tbp_check_records(f, h);
-        if (wanted & (TBP_SPOILS_DEVICE | TBP_SPOILS_STEPS))
-            tbp_check_devices(f, h);
-        if (wanted & (TBP_SPOILS_STEPS | TBP_SPOILS_RANKS))
-            tbp_check_steps(f, h, &facts[i - first]);
-        correct_start(f, i - first, &facts[i - first]);
+        if (!h) {
+            add_unreadable(f, tbp_session_host_name(s, i), err);
+            continue;
+        }
+        facts[n].name = tbp_session_host_name(s, i);
+        check_host(f, h, wanted, &facts[n]);
+        correct_start(f, i - first, &facts[n++]);
         if (end - first > 1)
             tbp_session_release_events(s, i);
     }
+    if (n == 0 && end > first)
+        return err->code;
     if (wanted & (TBP_SPOILS_STEPS | TBP_SPOILS_RANKS))
-        tbp_check_ranks(f, facts, end - first);
+        tbp_check_ranks(f, facts, n);
     keep_wanted(f, wanted);
     return TBP_OK;
 }

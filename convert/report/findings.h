@@ -39,11 +39,13 @@ struct tbp_findings {
     const struct tbp_clock_offset *clock_offsets; /* set before collect; or NULL */
     size_t n_clock_offsets;
     const int64_t *ahead_ps; /* in place of these, of each host that is collected; or NULL */
+    size_t n_unreadable;     /* hosts, set by collect: found, and left out of all else */
 };
 
 void tbp_findings_init(struct tbp_findings *f);
 void tbp_findings_release(struct tbp_findings *f);
-/* Of hosts first … end-1; only what spoils one of `wanted`. */
+/* Of hosts first … end-1; only what spoils one of `wanted`. A host whose file cannot be read is a
+ * finding, and a failure if there is none that can be. */
 int tbp_findings_collect(struct tbp_findings *f, struct tbp_session *s, uint32_t first,
                          uint32_t end, unsigned wanted, struct tbp_error *err);
 size_t tbp_findings_serious(const struct tbp_findings *f);

@@ -303,6 +303,31 @@ class Check(Base):
                            "traceEvents": events}, f)
         return self.tmp
 
+    def with_bytes(self, folder, **of_rank):
+        for rank, data in of_rank.items():
+            with open(os.path.join(folder, rank + ".pt.trace.json"), "wb") as f:
+                f.write(data)
+        return folder
+
+    def test_a_rank_that_cannot_be_read_is_told_and_the_others_are_checked(self):
+        folder = self.ranks(healthy(), [], healthy() + [step(9, 5000, 900)], [])
+        self.with_bytes(folder, w1=b"no profile, but text\n", w3=b"\x1f\x8b\x08\x00")
+        got = json.loads(run("check", folder, "--json", "--advice").stdout)
+        found = {(f["key"], f["host"]): (f["serious"], f["count"], f["of"]) for f in got["findings"]}
+        self.assertEqual(found, {("file_unreadable", "w1"): (True, 1, None), ("file_unreadable", "w3"): (True, 1, None),
+                                 ("steps_without_device_work", "w2"): (True, 1, 5),
+                                 ("steps_not_common", None): (False, 1, 5)})
+        self.assertEqual((got["fit"], got["advice"]), (False, []))
+        self.assertRegex(self.expect(1, "check", folder).stdout, r"!! w1: cannot be read: .*text \[file_unreadable\]")
+
+    def test_where_no_rank_can_be_read_check_fails(self):
+        folder = self.with_bytes(self.ranks(healthy(), [], []), w1=b"text\n", w2=b"text, too\n")
+        self.expect(0, "check", folder, "--host", "w0")
+        self.expect(0, "check", folder, "--ignore", "file_unreadable")
+        self.assertEqual(self.expect(1, "check", folder, "--host", "w1").stdout, "")
+        self.with_bytes(folder, w0=b"and again\n")
+        self.assertEqual(self.expect(1, "check", folder).stdout, "")
+
     def test_steps_that_not_all_hosts_have(self):
         folder = self.ranks([step(n, n * 10, 9) for n in (1, 2, 3)], [step(n, n * 10 - 10, 9) for n in (2, 3, 4)])
         self.assertEqual(self.answer(folder, code=0), {"steps_not_common": (2, 4)})
