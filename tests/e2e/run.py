@@ -113,7 +113,7 @@ def the_formats(folder, recorded):
     return left_behind + [
         run("kineto", "kineto.pt.trace.json", "overview kernels trace", trace=["autograd", "Stream #7"],
             kernels=["gemm", "ncclDevKernel_AllReduce"]),
-        run("chrome", "chrome.json", "trace", trace=["/device:GPU:0", "/host:CPU", "helper", "Stream #8(Compute)"]),
+        run("chrome", "chrome.json", "trace", trace=["/device:GPU:0", "/host:CPU", "main", "Stream #8(Compute)"]),
         run("timeline", "timeline.json", "ops", ops=["layer0/MatMul", "layer2/Relu"]),
         run("mxnet", "mxnet.json", "ops memory", ops=["Convolution", "WaitForVar"], memory=["gpu/0", "3.00 MiB"]),
         run("mindspore", "mindspore", "input"),
