@@ -66,6 +66,14 @@ void tbp_json_pull_init(struct tbp_json_pull *j, const void *data, size_t size);
 enum tbp_json_token tbp_json_pull_next(struct tbp_json_pull *j);
 /* Behind KEY: passes over its value. Behind OBJECT or ARRAY: over the rest of it. */
 void tbp_json_pull_skip(struct tbp_json_pull *j, enum tbp_json_token token);
+/* Takes a value. True: it is such a container (OBJECT or ARRAY), of which the insides come next;
+ * false: it is another value, and passed over. */
+static inline bool tbp_json_pull_opens(struct tbp_json_pull *j, enum tbp_json_token container) {
+    const enum tbp_json_token token = tbp_json_pull_next(j);
+    if (token != container)
+        tbp_json_pull_skip(j, token);
+    return token == container;
+}
 /* Room that tbp_json_decode needs. */
 static inline size_t tbp_json_decode_room(struct tbp_str text) {
     return text.n * 3 + 1;

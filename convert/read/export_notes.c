@@ -9,11 +9,9 @@ enum { MOST_MARKS = 64, MOST_TEXTS = 10000 };
 /* Marks know themselves by their names: any number of that kind is kept. */
 static void read_marks(struct tbp_json_trace *jt) {
     struct tbp_json_pull *j = &jt->json;
-    enum tbp_json_token token = tbp_json_pull_next(j);
-    if (token != TBP_JSON_OBJECT) {
-        tbp_json_pull_skip(j, token);
+    enum tbp_json_token token;
+    if (!tbp_json_pull_opens(j, TBP_JSON_OBJECT))
         return;
-    }
     for (unsigned n = 0; tbp_json_pull_next(j) == TBP_JSON_KEY;) {
         struct tbp_str key = j->text;
         bool is_mark = j->is_plain && tbp_str_starts(key, "tbprof_") && n < MOST_MARKS;
@@ -33,11 +31,9 @@ static void read_marks(struct tbp_json_trace *jt) {
 static void read_texts(struct tbp_json_trace *jt, struct tbp_str **list, size_t *n) {
     struct tbp_json_pull *j = &jt->json;
     struct tbp_host *h = jt->host;
-    enum tbp_json_token token = tbp_json_pull_next(j);
-    if (token != TBP_JSON_ARRAY) {
-        tbp_json_pull_skip(j, token);
+    enum tbp_json_token token;
+    if (!tbp_json_pull_opens(j, TBP_JSON_ARRAY))
         return;
-    }
     while ((token = tbp_json_pull_next(j)) != TBP_JSON_ARRAY_END && token != TBP_JSON_END) {
         if (token != TBP_JSON_STRING || *n >= MOST_TEXTS) {
             tbp_json_pull_skip(j, token);
@@ -51,11 +47,8 @@ static void read_texts(struct tbp_json_trace *jt, struct tbp_str **list, size_t 
 void tbp_export_notes_read(struct tbp_json_trace *jt) {
     struct tbp_json_pull *j = &jt->json;
     struct tbp_host *h = jt->host;
-    enum tbp_json_token token = tbp_json_pull_next(j);
-    if (token != TBP_JSON_OBJECT) {
-        tbp_json_pull_skip(j, token);
+    if (!tbp_json_pull_opens(j, TBP_JSON_OBJECT))
         return;
-    }
     while (tbp_json_pull_next(j) == TBP_JSON_KEY) {
         if (tbp_str_is(j->text, "lost"))
             read_marks(jt);

@@ -26,11 +26,9 @@ static void read_value(struct tbp_json_pull *j, struct tbp_json_value *v) {
 
 static void read_args(struct tbp_json_trace *jt, struct tbp_json_event *e) {
     struct tbp_json_pull *j = &jt->json;
-    enum tbp_json_token token = tbp_json_pull_next(j);
-    if (token != TBP_JSON_OBJECT) {
-        tbp_json_pull_skip(j, token);
+    enum tbp_json_token token;
+    if (!tbp_json_pull_opens(j, TBP_JSON_OBJECT))
         return;
-    }
     while ((token = tbp_json_pull_next(j)) == TBP_JSON_KEY) {
         if (e->n_args == TBP_JSON_MAX_ARGS) {
             tbp_json_pull_skip(j, token);
@@ -44,12 +42,9 @@ static void read_args(struct tbp_json_trace *jt, struct tbp_json_event *e) {
 }
 
 static void read_scoped_id(struct tbp_json_pull *j, struct tbp_json_event *e) {
-    enum tbp_json_token token = tbp_json_pull_next(j);
-    if (token != TBP_JSON_OBJECT) {
-        tbp_json_pull_skip(j, token);
+    if (!tbp_json_pull_opens(j, TBP_JSON_OBJECT))
         return;
-    }
-    while ((token = tbp_json_pull_next(j)) == TBP_JSON_KEY)
+    while (tbp_json_pull_next(j) == TBP_JSON_KEY)
         read_value(j, tbp_str_is(j->text, "local") ? &e->id_local : &e->id_global);
 }
 

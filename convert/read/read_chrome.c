@@ -197,11 +197,9 @@ static bool read_header(struct tbp_json_trace *jt, struct tbp_str key) {
     uint64_t n = 0, offset = j->offset;
     if (!tbp_str_is(key, "samples"))
         return false;
-    enum tbp_json_token token = tbp_json_pull_next(j);
-    if (token != TBP_JSON_ARRAY) {
-        tbp_json_pull_skip(j, token);
+    enum tbp_json_token token;
+    if (!tbp_json_pull_opens(j, TBP_JSON_ARRAY))
         return true;
-    }
     while ((token = tbp_json_pull_next(j)) != TBP_JSON_ARRAY_END && token != TBP_JSON_END) {
         tbp_json_pull_skip(j, token);
         n++;

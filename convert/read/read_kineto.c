@@ -564,11 +564,9 @@ static void read_device(struct kineto *k, struct tbp_json_pull *j) {
 }
 
 static void read_devices(struct kineto *k, struct tbp_json_pull *j) {
-    enum tbp_json_token token = tbp_json_pull_next(j);
-    if (token != TBP_JSON_ARRAY) {
-        tbp_json_pull_skip(j, token);
+    enum tbp_json_token token;
+    if (!tbp_json_pull_opens(j, TBP_JSON_ARRAY))
         return;
-    }
     while ((token = tbp_json_pull_next(j)) != TBP_JSON_ARRAY_END && token != TBP_JSON_END) {
         if (token == TBP_JSON_OBJECT)
             read_device(k, j);
@@ -579,11 +577,9 @@ static void read_devices(struct kineto *k, struct tbp_json_pull *j) {
 
 /* Rank and world size, as stats of the host plane. */
 static void read_distributed(struct kineto *k, struct tbp_json_pull *j) {
-    enum tbp_json_token token = tbp_json_pull_next(j);
-    if (token != TBP_JSON_OBJECT) {
-        tbp_json_pull_skip(j, token);
+    enum tbp_json_token token;
+    if (!tbp_json_pull_opens(j, TBP_JSON_OBJECT))
         return;
-    }
     while (tbp_json_pull_next(j) == TBP_JSON_KEY) {
         struct tbp_str key = j->text;
         int64_t v;

@@ -2,7 +2,8 @@
 """Log directories that are not on this machine (gs://, s3://, hdfs:// …). What is recorded goes into a temporary folder;
 after the session, what is in it is copied: with fsspec, or, where fsspec is not there or does not know the address, with
 TensorFlow's file systems if the program has loaded TensorFlow (no framework is imported here). If that fails, the folder
-stays, and one warning says how to copy it by hand."""
+stays, and one warning says how to copy it by hand. copy_run takes a run to another log directory in the same way, which
+may be a folder of this machine."""
 import glob
 import os
 import re

@@ -54,11 +54,17 @@ static void end(void) {
 TestSuite(run_out, .init = begin, .fini = end);
 TestSuite(run_job, .init = begin, .fini = end);
 
+/* With a header, what is written before is replaced. */
+static struct tbp_run_request request_for(const char *run, struct tbp_spool_header *header) {
+    return (struct tbp_run_request){.spool = {m.data, m.size_bytes},
+                                    .logdir = logdir,
+                                    .run = run,
+                                    .header = header,
+                                    .until_realtime_ns = INT64_MAX};
+}
+
 static int write_run(const char *run) {
-    struct tbp_run_request request = {.spool = {m.data, m.size_bytes},
-                                      .logdir = logdir,
-                                      .run = run,
-                                      .until_realtime_ns = INT64_MAX};
+    struct tbp_run_request request = request_for(run, NULL);
     return tbp_run_write(&request, &result, &err);
 }
 
@@ -136,11 +142,7 @@ Test(run_out, what_a_process_of_another_place_is_at_stays) {
 }
 
 Test(run_out, what_is_written_last_takes_the_place_of_what_was_written_before) {
-    struct tbp_run_request request = {.spool = {m.data, m.size_bytes},
-                                      .logdir = logdir,
-                                      .run = "child",
-                                      .header = m.head,
-                                      .until_realtime_ns = INT64_MAX};
+    struct tbp_run_request request = request_for("child", m.head);
     cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
     cr_expect_str_eq(m.head->written_as, "plugins/profile/child/worker.xplane.pb");
     cr_expect_eq(m.head->state, TBP_SPOOL_STOPPED);
@@ -171,11 +173,7 @@ Test(run_out, only_a_profile_is_ever_replaced) {
     static const char *const names[] = {"plugins/../notes", "plugins/profile/killed/notes", "notes",
                                         "plugins/profile/../notes.xplane.pb",
                                         "plugins/profile/notes.xplane.pb"};
-    struct tbp_run_request request = {.spool = {m.data, m.size_bytes},
-                                      .logdir = logdir,
-                                      .run = "killed",
-                                      .header = m.head,
-                                      .until_realtime_ns = INT64_MAX};
+    struct tbp_run_request request = request_for("killed", m.head);
     cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct stat st;
@@ -194,11 +192,7 @@ Test(run_out, only_a_profile_is_ever_replaced) {
 /* Who is killed right after its file got a name could not note the name any more. */
 Test(run_out, a_file_whose_name_was_not_noted_any_more_is_replaced_too) {
     static const char *const names[] = {"", "plugins/profile/else/worker.xplane.pb"};
-    struct tbp_run_request request = {.spool = {m.data, m.size_bytes},
-                                      .logdir = logdir,
-                                      .run = "killed",
-                                      .header = m.head,
-                                      .until_realtime_ns = INT64_MAX};
+    struct tbp_run_request request = request_for("killed", m.head);
     cr_assert_eq(write_run("another"), TBP_OK, "%s", err.message);
     cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
