@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an annotation costs in Python, beside the annotations of JAX, TensorFlow and PyTorch in the same run.
 
-  PYTHONPATH=build/release/python bench_python.py [--count N] [--repeat N] [--json]
+  PYTHONPATH=build/release/python bench_python.py [--count N] [--repeat N] [--passes N] [--json]
 
-Nanoseconds of thread time for one scope, an empty loop taken off, the best of several rounds; `off` with nothing
-recording, `on` with a session of that profiler. Peers that are not installed are left out. The last table is the
+Nanoseconds of thread time for one scope, an empty loop taken off; `off` with nothing recording, `on` with a session of
+that profiler. Each figure is the best of short rounds, and the rounds are spread over the whole run in several passes:
+a machine that changes its speed for a second or two is then at its usual one in some round of every row. Peers that are not installed are left out. The last table is the
 function tracer: a call with tracing over the same call without. Budgets (a quiet machine): begin/end 80 on, `with`
 250 on, 150 off; traced 2.5 times untraced from Python 3.12 on. `interpreter` is what the same call takes with callbacks
 that return at once: what is between it and `traced` is ours.
@@ -132,6 +133,15 @@ def in_session(start, stop, measure):
             stop()
 
 
+def best_of(passes, parts):
+    """What each part's function gives, {row: (ns, ...)}, every figure the least of several passes over all parts; a
+    figure that is None stays None."""
+    taken = [{part: measure() for part, measure in parts.items()} for _ in range(passes)]
+    return {part: {row: tuple(None if None in figures else min(figures)
+                              for figures in zip(*(one[part][row] for one in taken))) for row in taken[0][part]}
+            for part in parts}
+
+
 def ours(count, repeat):
     floor = time_of(empty, count, repeat)
     rows = [("begin/end", begin_end), ("with Trace", with_trace), ("with Trace, one argument", with_arguments),
@@ -144,9 +154,9 @@ def ours(count, repeat):
     return {name: (off[name], on[name]) for name, _ in rows}
 
 
-def theirs(count, repeat):
+def theirs(rows, count, repeat):
     results = {}
-    for name, loop, start, stop, share in Peers().rows:
+    for name, loop, start, stop, share in rows:
         n = max(count // share, 1)
         floor = time_of(empty, n, repeat)
         off = time_of(loop, n, repeat) - floor
@@ -191,8 +201,7 @@ def with_idle_callbacks(measure):
 
 
 def tracer(count, repeat):
-    """(untraced, with idle callbacks, traced, traced / untraced) of a call that does nothing, and of one that does a
-    little."""
+    """(untraced, with idle callbacks, traced) of a call that does nothing, and of one that does a little."""
     results = {}
     for name, function in (("empty call", leaf), ("call of ten turns", work)):
         bare = time_of(calls(function), count, repeat)
@@ -201,7 +210,7 @@ def tracer(count, repeat):
             lambda d: tbprof.start(d, python_tracer_level=1, full_policy="ring", max_host_bytes="64MiB",
                                    rss_period_ms=0),
             lambda: tbprof.stop(save=False), lambda f=function: time_of(calls(f), count, repeat))
-        results[name] = (bare, idle, traced, traced / bare)
+        results[name] = (bare, idle, traced)
     return results
 
 
@@ -213,20 +222,8 @@ def clock_read(count, repeat):
     return time_of(loop, count, repeat) - time_of(empty, count, repeat)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=200000)
-    parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--no-peers", action="store_true")
-    args = parser.parse_args()
-    results = {"python": sys.version.split()[0], "clock": clock_read(args.count, args.repeat),
-               "ours": ours(args.count, args.repeat), "tracer": tracer(args.count, args.repeat),
-               "theirs": {} if args.no_peers else theirs(args.count, args.repeat)}
-    if args.json:
-        print(json.dumps(results, indent=1))
-        return
-    print(f"Python {results['python']}; perf_counter_ns {results['clock']:.0f} ns")
+def show(results):
+    print(f"Python {sys.version.split()[0]}; perf_counter_ns {results['clock']['perf_counter_ns'][0]:.0f} ns")
     print(f"{'':28}{'off':>8}{'on':>8}   budget")
     for name, (off, on) in {**results["ours"], **results["theirs"]}.items():
         low, high = BUDGETS.get(name, (None, None))
@@ -236,8 +233,27 @@ def main():
     if fastest:
         print(f"with Trace / fastest of the others, on: {results['ours']['with Trace'][1] / fastest:.2f}")
     print(f"{'':28}{'bare':>8}{'interpreter':>13}{'traced':>8}{'ratio':>8}")
-    for name, (bare, idle, traced, ratio) in results["tracer"].items():
-        print(f"{name:28}{bare:8.0f}{f'{idle:.0f}' if idle else '':>13}{traced:8.0f}{ratio:8.2f}")
+    for name, (bare, idle, traced) in results["tracer"].items():
+        print(f"{name:28}{bare:8.0f}{f'{idle:.0f}' if idle else '':>13}{traced:8.0f}{traced / bare:8.2f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=20000)
+    parser.add_argument("--repeat", type=int, default=20)
+    parser.add_argument("--passes", type=int, default=5)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--no-peers", action="store_true")
+    args = parser.parse_args()
+    peers = [] if args.no_peers else Peers().rows
+    size = args.count, args.repeat
+    parts = {"clock": lambda: {"perf_counter_ns": (clock_read(*size),)}, "ours": lambda: ours(*size),
+             "tracer": lambda: tracer(*size), "theirs": lambda: theirs(peers, *size)}
+    results = best_of(args.passes, parts)
+    if args.json:
+        print(json.dumps({"python": sys.version.split()[0], **results}, indent=1))
+    else:
+        show(results)
 
 
 if __name__ == "__main__":
