@@ -362,9 +362,12 @@ static void show_host(struct info *w, struct tbp_session *s, const struct tbp_ru
 static void show_clocks(struct info *w, struct tbp_session *s) {
     struct tbp_error ignored = {0};
     struct tbp_collectives c;
+    struct tbp_unread unread; /* told before */
     tbp_collectives_init(&c);
+    tbp_unread_init(&unread);
     struct tbp_json *j = w->json ? w->json : TBP_NEW(&c.arena, struct tbp_json);
-    int status = tbp_collectives_collect(&c, s, 0, tbp_session_n_hosts(s), NULL, 0, &ignored);
+    int status =
+        tbp_collectives_collect(&c, s, 0, tbp_session_n_hosts(s), NULL, 0, &unread, &ignored);
     size_t n = status ? 0 : c.hosts.n;
     if (w->json) {
         tbp_json_lit(j, ",\"clocks\":[");
@@ -383,6 +386,7 @@ static void show_clocks(struct info *w, struct tbp_session *s) {
         tbp_json_char(j, ']');
     else if (tbp_json_finish(j, &ignored) != TBP_OK)
         note_failure(w, &ignored);
+    tbp_unread_release(&unread);
     tbp_collectives_release(&c);
 }
 

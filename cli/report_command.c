@@ -45,6 +45,18 @@ static void tell_losses(const struct tbp_cli *cli, struct tbp_session *s,
     }
 }
 
+/* The answer is there, but of a part of the run: as `convert` has it, that is no success. */
+static int tell_unread(const struct tbp_cli *cli, const struct tbp_unread *u,
+                       struct tbp_error *err) {
+    for (size_t i = 0; i < u->list.n; i++)
+        tbp_cli_warn(cli, "%s", u->list.at[i].text);
+    if (u->list.n == 0)
+        return TBP_OK;
+    return tbp_fail(err, TBP_E_FORMAT,
+                    "%zu of %zu hosts cannot be read: the answer is of the others", u->list.n,
+                    u->list.n + u->n_read);
+}
+
 int tbp_run_report(struct tbp_cli *cli, const struct tbp_report *report,
                    const struct tbp_report_values *v, const char *input,
                    struct tbp_report_request *request, struct tbp_error *err) {
@@ -65,7 +77,10 @@ int tbp_run_report(struct tbp_cli *cli, const struct tbp_report *report,
     struct tbp_pool *pool = tbp_pool_new(0);
     struct tbp_session *s = tbp_run_session(&loader, TBP_SEMANTICS_REPAIR, cli->arena, pool);
     struct tbp_report_lacks lacks = {.n = 0};
+    struct tbp_unread unread;
+    tbp_unread_init(&unread);
     request->lacks = &lacks;
+    request->unread = &unread;
     request->host = tbp_session_n_hosts(s) == 1 ? 0 : TBP_ALL_HOSTS;
     status = v->host ? tbp_find_host(s, v->host, &request->host, err) : TBP_OK;
     if (!status)
@@ -74,6 +89,9 @@ int tbp_run_report(struct tbp_cli *cli, const struct tbp_report *report,
         tell_losses(cli, s, request);
     for (size_t i = 0; !status && i < lacks.n; i++)
         tbp_cli_warn(cli, "the profile has %s", lacks.what[i]);
+    if (!status)
+        status = tell_unread(cli, &unread, err);
+    tbp_unread_release(&unread);
     tbp_session_free(s);
     tbp_pool_free(pool);
     return status;

@@ -237,12 +237,15 @@ static int advise_stragglers(struct tbp_advices *a, struct tbp_session *s, uint3
                              uint32_t end, const struct tbp_step_trace *trace,
                              struct tbp_error *err) {
     struct tbp_collectives c;
+    struct tbp_unread unread;
     if (end - first < 2)
         return TBP_OK;
     tbp_collectives_init(&c);
-    int status = tbp_collectives_collect(&c, s, first, end, NULL, 0, err);
+    tbp_unread_init(&unread);
+    int status = tbp_collectives_collect(&c, s, first, end, NULL, 0, &unread, err);
     if (!status && !advise_waited_for(a, &c))
         advise_late(a, trace);
+    tbp_unread_release(&unread);
     tbp_collectives_release(&c);
     return status;
 }

@@ -230,7 +230,7 @@ static void read_host(struct tbp_collectives *c, const struct tbp_host *h, struc
 /* ---- the whole ---- */
 
 static int state_clocks(struct tbp_collectives *c, const struct tbp_clock_offset *offsets,
-                        size_t n_offsets, struct tbp_error *err) {
+                        size_t n_offsets, bool is_part, struct tbp_error *err) {
     for (size_t i = 0; i < n_offsets; i++) {
         bool is_known = false;
         for (size_t k = 0; k < c->hosts.n; k++) {
@@ -241,7 +241,7 @@ static int state_clocks(struct tbp_collectives *c, const struct tbp_clock_offset
             h->clock.ahead_ps = offsets[i].ahead_ps;
             is_known = true;
         }
-        if (!is_known)
+        if (!is_known && !is_part) /* else it may be of a host that cannot be read */
             return tbp_fail(err, TBP_E_OPTION, "'clock-offset': no host or rank '%.*s' in the run",
                             (int)offsets[i].host.n, offsets[i].host.p);
     }
@@ -250,16 +250,22 @@ static int state_clocks(struct tbp_collectives *c, const struct tbp_clock_offset
 
 int tbp_collectives_collect(struct tbp_collectives *c, struct tbp_session *s, uint32_t first,
                             uint32_t end, const struct tbp_clock_offset *offsets, size_t n_offsets,
-                            struct tbp_error *err) {
+                            struct tbp_unread *unread, struct tbp_error *err) {
+    int status = TBP_OK;
     for (uint32_t i = first; i < end; i++) {
-        const struct tbp_host *h = tbp_session_raw_host(s, i, err);
+        const struct tbp_host *h;
+        status = tbp_unread_load(unread, s, i, &h, err);
+        if (status)
+            return status;
         if (!h)
-            return err->code;
+            continue;
         read_host(c, h, tbp_session_host_name(s, i));
         if (end - first > 1)
             tbp_session_release_events(s, i);
     }
-    int status = state_clocks(c, offsets, n_offsets, err);
+    status = tbp_unread_check(unread, err);
+    if (!status)
+        status = state_clocks(c, offsets, n_offsets, unread->list.n > 0, err);
     if (!status)
         tbp_collectives_match(c);
     return status;

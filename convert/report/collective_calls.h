@@ -16,6 +16,7 @@
 
 #include "convert/analyze/session.h"
 #include "convert/report/host_clock.h"
+#include "convert/report/unread.h"
 
 struct tbp_collective_op {
     struct tbp_str name;  /* of the kernel, or of the range on the host */
@@ -62,10 +63,10 @@ struct tbp_collectives {
 
 void tbp_collectives_init(struct tbp_collectives *c);
 void tbp_collectives_release(struct tbp_collectives *c);
-/* Of hosts first … end-1; gives their events back if there are several. */
+/* Of those hosts first … end-1 that can be read; gives their events back if there are several. */
 int tbp_collectives_collect(struct tbp_collectives *c, struct tbp_session *s, uint32_t first,
                             uint32_t end, const struct tbp_clock_offset *offsets, size_t n_offsets,
-                            struct tbp_error *err);
+                            struct tbp_unread *unread, struct tbp_error *err);
 
 /* What a call moved per second, in bytes; false where size or time are not known. bus: as the links
  * see it (NCCL's factor). */

@@ -273,6 +273,7 @@ static void put_text(struct tbp_json *j, const void *ctx, const struct tbp_table
     struct tbp_table hosts = hosts_table(r);
     if (r->c.calls.n == 0) {
         tbp_json_lit(j, "no collectives in the profile\n");
+        tbp_findings_text(j, &r->findings, color);
         return;
     }
     tbp_table_text(j, &hosts, color);
@@ -325,7 +326,7 @@ static int write(struct tbp_session *session, const struct tbp_report_request *q
     tbp_collectives_init(&r.c);
     tbp_findings_init(&r.findings);
     int status = tbp_collectives_collect(&r.c, session, first, end, q->clock_offsets,
-                                         q->n_clock_offsets, err);
+                                         q->n_clock_offsets, q->unread, err);
     if (!status) {
         take_clocks(&r.findings, &r.c);
         status = tbp_findings_collect(&r.findings, session, first, end, TBP_SPOILS_RANKS, err);

@@ -23,14 +23,17 @@ static int put_hosts(struct tbp_json *j, struct tbp_session *s, const struct tbp
     const struct tbp_host **hosts = TBP_NEW_N(arena, const struct tbp_host *, end - first + 1);
     struct tbp_export_chrome chrome;
     int status = TBP_OK;
+    size_t n = 0;
     for (uint32_t i = first; i < end && !status; i++) {
-        const struct tbp_host *h = hosts[i - first] = tbp_session_raw_host(s, i, err);
+        const struct tbp_host *h;
         struct tbp_str name = tbp_session_host_name(s, i);
-        if (h && i == first && r->kind == KIND_CHROME)
+        status = tbp_unread_load(r->unread, s, i, &h, err);
+        if (status || !h)
+            continue;
+        if (n == 0 && r->kind == KIND_CHROME)
             tbp_export_chrome_begin(&chrome, j, end - first == 1 ? h : NULL);
-        if (!h)
-            status = err->code;
-        else if (r->kind == KIND_CHROME)
+        hosts[n++] = h;
+        if (r->kind == KIND_CHROME)
             tbp_export_chrome(&chrome, j, h);
         else if (r->kind == KIND_CSV)
             tbp_export_csv(j, h, name);
@@ -41,10 +44,12 @@ static int put_hosts(struct tbp_json *j, struct tbp_session *s, const struct tbp
         if (r->kind != KIND_MXNET) /* it needs the memory events once more */
             tbp_session_release_events(s, i);
     }
+    if (!status)
+        status = tbp_unread_check(r->unread, err);
     if (!status && r->kind == KIND_MXNET)
-        tbp_export_mxnet(j, &averages, hosts, end - first);
+        tbp_export_mxnet(j, &averages, hosts, n);
     if (!status && r->kind == KIND_CHROME)
-        tbp_export_chrome_end(&chrome, j, hosts, end - first);
+        tbp_export_chrome_end(&chrome, j, hosts, n);
     tbp_averages_release(&averages);
     return status;
 }

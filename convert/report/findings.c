@@ -5,6 +5,7 @@
 #include "convert/report/findings.h"
 
 #include "convert/report/table_out.h"
+#include "convert/report/unread.h"
 
 void tbp_findings_init(struct tbp_findings *f) {
     *f = (struct tbp_findings){0};
@@ -82,14 +83,7 @@ static void correct_start(const struct tbp_findings *f, size_t host, struct tbp_
             facts->start_ns -= (uint64_t)(f->clock_offsets[i].ahead_ps / 1000);
 }
 
-/* The bytes of one host are to blame, not the system, nor what was asked for. */
-static bool is_of_the_file(int code) {
-    return (code <= TBP_E_FORMAT && code >= TBP_E_UTF8) || code == TBP_E_LIMIT;
-}
-
-static void add_unreadable(struct tbp_findings *f, struct tbp_str host,
-                           const struct tbp_error *err) {
-    char text[TBP_ERROR_TEXT * 2];
+void tbp_findings_add_unreadable(struct tbp_findings *f, struct tbp_str host, const char *text) {
     tbp_finding_add(
         f,
         &(struct tbp_finding){
@@ -98,8 +92,7 @@ static void add_unreadable(struct tbp_findings *f, struct tbp_str host,
             .is_serious = true,
             .spoils = TBP_SPOILS_ALL,
             .count = 1,
-            .text = tbp_arena_printf(&f->arena, "cannot be read: %s",
-                                     tbp_error_text(err, text, sizeof text)),
+            .text = tbp_arena_printf(&f->arena, "cannot be read: %s", text),
             .advice = "all else is told of the other hosts: copy the file anew, or take it away"});
     f->n_unreadable++;
 }
@@ -116,18 +109,21 @@ static void check_host(struct tbp_findings *f, const struct tbp_host *h, unsigne
 int tbp_findings_collect(struct tbp_findings *f, struct tbp_session *s, uint32_t first,
                          uint32_t end, unsigned wanted, struct tbp_error *err) {
     struct tbp_host_facts *facts = TBP_NEW_N(&f->arena, struct tbp_host_facts, end - first + 1);
+    char text[TBP_ERROR_TEXT * 2];
     size_t n = 0;
     for (uint32_t i = first; i < end; i++) {
         const struct tbp_host *h = tbp_session_raw_host(s, i, err);
-        if (!h && !is_of_the_file(err->code))
+        if (!h && !tbp_is_of_the_file(err->code))
             return err->code;
         if (!h) {
-            add_unreadable(f, tbp_session_host_name(s, i), err);
+            tbp_findings_add_unreadable(f, tbp_session_host_name(s, i),
+                                        tbp_error_text(err, text, sizeof text));
             continue;
         }
         facts[n].name = tbp_session_host_name(s, i);
         check_host(f, h, wanted, &facts[n]);
-        correct_start(f, i - first, &facts[n++]);
+        correct_start(f, n, &facts[n]);
+        n++;
         if (end - first > 1)
             tbp_session_release_events(s, i);
     }

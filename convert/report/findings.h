@@ -38,12 +38,14 @@ struct tbp_findings {
     struct tbp_arena arena;                       /* texts */
     const struct tbp_clock_offset *clock_offsets; /* set before collect; or NULL */
     size_t n_clock_offsets;
-    const int64_t *ahead_ps; /* in place of these, of each host that is collected; or NULL */
+    const int64_t *ahead_ps; /* in place of these, of each host that can be read; or NULL */
     size_t n_unreadable;     /* hosts, set by collect: found, and left out of all else */
 };
 
 void tbp_findings_init(struct tbp_findings *f);
 void tbp_findings_release(struct tbp_findings *f);
+/* A host whose file cannot be read; text: of the error. For reports that collect host by host. */
+void tbp_findings_add_unreadable(struct tbp_findings *f, struct tbp_str host, const char *text);
 /* Of hosts first … end-1; only what spoils one of `wanted`. A host whose file cannot be read is a
  * finding, and a failure if there is none that can be. */
 int tbp_findings_collect(struct tbp_findings *f, struct tbp_session *s, uint32_t first,

@@ -13,6 +13,7 @@
 #include "convert/analyze/session.h"
 #include "convert/report/host_clock.h"
 #include "convert/report/table_out.h"
+#include "convert/report/unread.h"
 
 /* What was asked for and is not in the profile, each as "no device times: what was done instead".
  */
@@ -35,6 +36,7 @@ struct tbp_report_request {
     const struct tbp_clock_offset *clock_offsets;
     size_t n_clock_offsets;
     struct tbp_report_lacks *lacks; /* filled by write; may be NULL */
+    struct tbp_unread *unread;      /* filled by write, which is of the other hosts */
 };
 
 struct tbp_report {

@@ -7,6 +7,7 @@
 #include "convert/report/stacks.h"
 
 #include "base/sort.h"
+#include "convert/report/findings.h"
 #include "convert/report/op_averages.h"
 #include "convert/report/report.h"
 #include "convert/report/stack_tree.h"
@@ -61,11 +62,27 @@ static void cell(const void *ctx, size_t row, size_t column, struct tbp_cell *ou
     *out = column == 0 ? tbp_cell_text(stack_text(s, node)) : tbp_cell_i(metric(s, node));
 }
 
-static void put(struct tbp_json *j, struct stacks *s, const struct tbp_report_request *r) {
+/* Of all findings the one that spoils sums of several hosts: the others are for times of ops. */
+static void put_findings(struct tbp_json *j, const struct tbp_session *session,
+                         const struct tbp_unread *unread) {
+    struct tbp_findings f;
+    tbp_findings_init(&f);
+    for (size_t i = 0; i < unread->list.n; i++)
+        tbp_findings_add_unreadable(&f, tbp_session_host_name(session, unread->list.at[i].host),
+                                    unread->list.at[i].text);
+    tbp_json_lit(j, ",\"findings\":");
+    tbp_findings_json(j, &f);
+    tbp_findings_release(&f);
+}
+
+static void put(struct tbp_json *j, struct stacks *s, const struct tbp_session *session,
+                const struct tbp_report_request *r) {
     struct tbp_table t = {columns, sizeof columns / sizeof *columns, s->shown.n, cell, &s};
     if (r->format == TBP_REPORT_JSON) {
-        tbp_json_printf(j, "{\"schema\":\"tbprof.stacks/1\",\"metric\":\"%s\",\"stacks\":",
+        tbp_json_printf(j, "{\"schema\":\"tbprof.stacks/1\",\"metric\":\"%s\"",
                         tbp_stacks_metric_choices[r->sort_by]);
+        put_findings(j, session, r->unread);
+        tbp_json_lit(j, ",\"stacks\":");
         tbp_table_json(j, &t);
         tbp_json_lit(j, "}\n");
     } else if (r->format == TBP_REPORT_CSV) {
@@ -129,13 +146,16 @@ static void check_shown(const struct stacks *s, const struct tbp_report_request 
 static int collect(struct stacks *s, struct tbp_session *session,
                    const struct tbp_report_request *r, struct tbp_error *err) {
     for (uint32_t i = tbp_report_first_host(r); i < tbp_report_end_host(session, r); i++) {
-        const struct tbp_host *h = tbp_session_raw_host(session, i, err);
+        const struct tbp_host *h;
+        int status = tbp_unread_load(r->unread, session, i, &h, err);
+        if (status)
+            return status;
         if (!h)
-            return err->code;
+            continue;
         tbp_stack_tree_add(&s->tree, h, (enum tbp_frames)r->group_by);
         tbp_session_release_events(session, i);
     }
-    return TBP_OK;
+    return tbp_unread_check(r->unread, err);
 }
 
 static int write(struct tbp_session *session, const struct tbp_report_request *r,
@@ -149,7 +169,7 @@ static int write(struct tbp_session *session, const struct tbp_report_request *r
         check_shown(&s, r);
         struct tbp_json *j = TBP_NEW(&arena, struct tbp_json);
         tbp_json_init(j, out);
-        put(j, &s, r);
+        put(j, &s, session, r);
         status = tbp_json_finish(j, err);
     }
     tbp_stack_tree_release(&s.tree);

@@ -284,10 +284,14 @@ static void put_json(struct tbp_json *j, const void *ctx, const struct tbp_table
     const struct stats *s = ctx;
     const struct tbp_report_request *r = s->request;
     const struct tbp_session *session = s->session;
+    const char *comma = "";
     tbp_json_lit(j, "{\"schema\":\"tbprof.stats/1\",\"hosts\":[");
     for (uint32_t i = tbp_report_first_host(r); i < tbp_report_end_host(session, r); i++) {
-        tbp_json_lit(j, i > tbp_report_first_host(r) ? "," : "");
+        if (tbp_unread_has(r->unread, i))
+            continue;
+        tbp_json_lit(j, comma);
         tbp_json_str(j, tbp_session_host_name(session, i), TBP_JSON_GVIZ);
+        comma = ",";
     }
     tbp_json_printf(j, "],\"group_by\":\"%s\",\"sort_by\":\"%s\",\"ascending\":%s",
                     tbp_stats_group_choices[r->group_by], sort_name(s),
@@ -354,12 +358,18 @@ static int add_host(struct stats *s, struct tbp_session *session, uint32_t host,
                     const struct tbp_report_request *r, struct tbp_arena *arena,
                     struct tbp_error *err) {
     const unsigned wanted = TBP_SPOILS_HOST | TBP_SPOILS_DEVICE;
-    const struct tbp_host *h = tbp_session_raw_host(session, host, err);
-    if (!h)
-        return err->code;
+    const struct tbp_host *h;
+    int status = tbp_unread_load(r->unread, session, host, &h, err);
+    if (status)
+        return status;
+    if (!h) {
+        tbp_findings_add_unreadable(&s->findings, tbp_session_host_name(session, host),
+                                    r->unread->list.at[r->unread->list.n - 1].text);
+        return TBP_OK;
+    }
     tbp_averages_add_host(&s->averages, h, tbp_session_host_name(session, host),
                           (enum tbp_average_group)r->group_by, r->depth, arena);
-    int status = tbp_findings_collect(&s->findings, session, host, host + 1, wanted, err);
+    status = tbp_findings_collect(&s->findings, session, host, host + 1, wanted, err);
     tbp_session_release_events(session, host);
     return status;
 }
@@ -373,6 +383,8 @@ static int write(struct tbp_session *session, const struct tbp_report_request *r
     tbp_findings_init(&s.findings);
     for (uint32_t i = tbp_report_first_host(r); !status && i < tbp_report_end_host(session, r); i++)
         status = add_host(&s, session, i, r, &arena, err);
+    if (!status)
+        status = tbp_unread_check(r->unread, err);
     if (!status) {
         for (size_t i = 0; i < s.findings.list.n; i++)
             s.is_device_unknown |= !s.averages.device_ps &&

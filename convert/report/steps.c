@@ -265,9 +265,12 @@ static int collect(struct steps *s, struct tbp_session *session, const struct tb
                    struct tbp_error *err) {
     uint32_t first = tbp_report_first_host(r), end = tbp_report_end_host(session, r);
     for (uint32_t i = first; i < end; i++) {
-        const struct tbp_host *h = tbp_session_raw_host(session, i, err);
+        const struct tbp_host *h;
+        int status = tbp_unread_load(r->unread, session, i, &h, err);
+        if (status)
+            return status;
         if (!h)
-            return err->code;
+            continue;
         size_t before = s->trace.list.n;
         tbp_step_trace_add(&s->trace, h, tbp_session_host_name(session, i), r->fp_point,
                            r->bp_point);
@@ -280,6 +283,8 @@ static int collect(struct steps *s, struct tbp_session *session, const struct tb
         if (end - first > 1)
             tbp_session_release_events(session, i);
     }
+    if (tbp_unread_check(r->unread, err))
+        return err->code;
     find_point(s, "--fp-point", r->fp_point, s->trace.has_fp_point);
     find_point(s, "--bp-point", r->bp_point, s->trace.has_bp_point);
     return tbp_findings_collect(&s->findings, session, first, end, TBP_SPOILS_STEPS, err);
