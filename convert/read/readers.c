@@ -58,7 +58,8 @@ const struct tbp_reader *tbp_reader_of(const struct tbp_input *in) {
     size_t head = in->size < PROBE_BYTES ? in->size : PROBE_BYTES;
     for (size_t i = 0; tbp_readers[i]; i++)
         keep_better(tbp_readers[i], tbp_readers[i]->probe(in->data, head), &best, &best_score);
-    for (size_t i = 0; tbp_readers[i] && best_score < SURE; i++)
+    bool is_sure = best_score >= SURE;
+    for (size_t i = 0; tbp_readers[i] && !is_sure; i++) /* all of them: more than one may like it */
         if (tbp_readers[i]->probe_input)
             keep_better(tbp_readers[i], tbp_readers[i]->probe_input(in), &best, &best_score);
     return best;

@@ -195,6 +195,38 @@ class Nsys(Sqlite):
                               if e.get("name") == "thread_name" and "main" in e["args"]["name"]}, {"main loop (100)"})
 
 
+class WhereTablesStand(Sqlite):
+    """The list of tables may stand anywhere in a database: behind all rows, where tables were made later."""
+
+    def far(self, path):
+        """The same database, with 200 kB in front of all but the first of its tables and of the list of them."""
+        target = self.path("far-" + os.path.basename(path))
+        source, out = sqlite3.connect(path), sqlite3.connect(target)
+        out.executescript("PRAGMA page_size=1024; PRAGMA secure_delete=ON; CREATE TABLE filler(x)")
+        out.execute("INSERT INTO filler VALUES (zeroblob(200000))")
+        for name, sql in source.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall():
+            out.execute(sql)
+            rows_of = source.execute(f'SELECT * FROM "{name}"').fetchall()
+            if rows_of:
+                out.executemany(f'INSERT INTO "{name}" VALUES ({",".join("?" * len(rows_of[0]))})', rows_of)
+        out.executescript("".join(f"CREATE TABLE empty_{i}(a_column_with_a_long_name_{i});" for i in range(20)))
+        source.close()
+        out.close()
+        with open(target, "rb") as f:
+            head = f.read(1 << 16)
+        self.assertFalse(any(word in head for word in (b"String", b"CUPTI_", b"rocpd_")))
+        return target
+
+    def test_the_format_is_the_same(self):
+        for make, name in ((fixtures.nsys, "nsys"), (fixtures.nvprof, "nvprof"), (fixtures.rpd, "rpd"),
+                           (fixtures.rocpd, "rocpd")):
+            path = make(self.path("near." + name))
+            far = self.far(path)
+            with self.subTest(name):
+                self.assertEqual(ledger(far)["format"], name)
+                self.assertEqual(events(far), events(path))
+
+
 class Hostile(Sqlite):
     """What stands in a database of a stranger is read, never run."""
 
