@@ -35,18 +35,89 @@ static enum role role_of(struct tbp_str process, int64_t *stream) {
     return *stream < 0 ? ROLE_NONE : ROLE_STREAM;
 }
 
+/* ---- devices ---- */
+
+/* Index of the device that "/job:worker/task:1/device:GPU:0/stream:7 Compute" is of. */
+static uint32_t device_at(struct tbp_tf_timeline *tl, struct tbp_str process) {
+    const char *mark = tbp_str_has(process, "gpu:") ? "gpu:" : "GPU:";
+    const char *at = memmem(process.p, process.n, mark, strlen(mark));
+    int64_t number = number_behind(process, mark);
+    struct tbp_str worker = tbp_str_sub(process, 0, at ? (size_t)(at - process.p) : 0);
+    bool is_new;
+    if (tbp_str_ends(worker, "device:"))
+        worker.n -= strlen("device:");
+    struct tbp_tf_device d = {.worker = tbp_strtab_put(&tl->workers, worker),
+                              .ordinal = number > 0 ? (uint32_t)number & 0xffffu : 0};
+    uint64_t key = (uint64_t)d.worker << 16 | d.ordinal;
+    uint32_t *index = tbp_idmap_put(&tl->index, key, &is_new);
+    if (is_new) {
+        *index = (uint32_t)tl->devices.n;
+        *tbp_vec_push(&tl->devices) = d;
+    }
+    return *index;
+}
+
+/* By job, then by the number of the task. */
+static int by_worker(struct tbp_str a, struct tbp_str b) {
+    static const char mark[] = "/task:";
+    const char *x = memmem(a.p, a.n, mark, sizeof mark - 1);
+    const char *y = memmem(b.p, b.n, mark, sizeof mark - 1);
+    int order = tbp_str_cmp(tbp_str_sub(a, 0, x ? (size_t)(x - a.p) : a.n),
+                            tbp_str_sub(b, 0, y ? (size_t)(y - b.p) : b.n));
+    int64_t m = number_behind(a, mark), n = number_behind(b, mark);
+    return order ? order : m != n ? (m < n ? -1 : 1) : tbp_str_cmp(a, b);
+}
+
+static int by_device(const void *a, const void *b, void *ctx) {
+    const struct tbp_tf_timeline *tl = ctx;
+    const struct tbp_tf_device *x = &tl->devices.at[*(const uint32_t *)a];
+    const struct tbp_tf_device *y = &tl->devices.at[*(const uint32_t *)b];
+    if (x->worker != y->worker)
+        return by_worker(tl->workers.strs[x->worker], tl->workers.strs[y->worker]);
+    return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
+}
+
+/* Streams often do without the worker that the ops have: alone it is all of them. */
+static bool has_several_workers(const struct tbp_tf_timeline *tl) {
+    size_t n = 0;
+    for (uint32_t i = 0; i < tl->workers.n; i++)
+        n += tl->workers.strs[i].n > 1; /* "/": none */
+    return n > 1;
+}
+
+static void make_planes(struct tbp_tf_timeline *tl, struct tbp_trace *t) {
+    const bool is_numbered = has_several_workers(tl);
+    uint32_t *order = TBP_NEW_N(&t->host->arena, uint32_t, tl->devices.n + 1);
+    char name[40];
+    for (uint32_t i = 0; i < tl->devices.n; i++)
+        order[i] = i;
+    tbp_sort(order, tl->devices.n, sizeof *order, by_device, tl);
+    for (uint32_t i = 0; i < tl->devices.n; i++) {
+        struct tbp_tf_device *d = &tl->devices.at[order[i]];
+        struct tbp_str worker = tl->workers.strs[d->worker];
+        snprintf(name, sizeof name, "/device:GPU:%u", (unsigned)(is_numbered ? i : d->ordinal));
+        d->plane = tbp_trace_plane(t, tbp_str_c(name));
+        if (is_numbered)
+            tbp_trace_plane_text(
+                t, d->plane, "tf_device",
+                tbp_str_c(tbp_arena_printf(&t->host->arena, "%.*sgpu:%u", (int)worker.n, worker.p,
+                                           (unsigned)d->ordinal)));
+    }
+    for (uint32_t i = 0; i < t->tracks.n; i++) {
+        uint32_t d = tbp_idmap_get(&tl->device_of, i);
+        if (d != TBP_MAP_NONE)
+            t->tracks.at[i].plane = tl->devices.at[d].plane;
+    }
+}
+
 bool tbp_tf_timeline_place(struct tbp_tf_timeline *tl, struct tbp_trace *t, uint32_t track,
                            struct tbp_str process) {
-    char name[40];
     bool is_new;
     int64_t stream;
     enum role role = role_of(process, &stream);
     if (role == ROLE_NONE)
         return false;
-    int64_t device = number_behind(process, "gpu:");
-    device = device < 0 ? number_behind(process, "GPU:") : device;
-    snprintf(name, sizeof name, "/device:GPU:%u", device > 0 ? (unsigned)device & 0xffffu : 0u);
-    t->tracks.at[track].plane = tbp_trace_plane(t, tbp_str_c(name));
+    *tbp_idmap_put(&tl->device_of, track, &is_new) = device_at(tl, process);
     t->tracks.at[track].kind = TBP_TRACK_DEVICE;
     t->tracks.at[track].id = stream;
     *tbp_idmap_put(&tl->roles, track, &is_new) = role;
@@ -137,6 +208,7 @@ static void name_rows(struct tbp_tf_timeline *tl, struct tbp_trace *t) {
 }
 
 void tbp_tf_timeline_finish(struct tbp_tf_timeline *tl, struct tbp_trace *t) {
+    make_planes(tl, t);
     if (tl->has_streams && tl->has_sums)
         merge_repeats(tl, t);
     if (tl->has_streams || tl->has_sums)
@@ -145,4 +217,8 @@ void tbp_tf_timeline_finish(struct tbp_tf_timeline *tl, struct tbp_trace *t) {
 
 void tbp_tf_timeline_release(struct tbp_tf_timeline *tl) {
     tbp_idmap_release(&tl->roles);
+    tbp_idmap_release(&tl->device_of);
+    tbp_idmap_release(&tl->index);
+    tbp_strtab_release(&tl->workers);
+    tbp_vec_release(&tl->devices);
 }

@@ -290,13 +290,13 @@ static void add_plane_stats(struct emitting *e, struct tbp_plane *p, uint32_t pl
 static const struct {
     const char *prefix, *type;
 } stream_types[] = {
-    {"MemcpyHtoD", "MemcpyH2D"},
-    {"MemcpyDtoH", "MemcpyD2H"},
-    {"MemcpyDtoD", "MemcpyD2D"},
-    {"MemcpyPtoP", "MemcpyP2P"},
-    {"Memcpy", "MemcpyOther"},
-    {"Memset", "Memset"},
-    {"", "Compute"},
+    {"MemcpyHtoD", "MemcpyH2D"}, {"MemcpyDtoH", "MemcpyD2H"},
+    {"MemcpyDtoD", "MemcpyD2D"}, {"MemcpyPtoP", "MemcpyP2P"},
+    {"MEMCPYHtoD", "MemcpyH2D"}, /* in timelines of TensorFlow 1 */
+    {"MEMCPYDtoH", "MemcpyD2H"}, {"MEMCPYDtoD", "MemcpyD2D"},
+    {"MEMCPYPtoP", "MemcpyP2P"}, {"Memcpy", "MemcpyOther"},
+    {"MEMCPY", "MemcpyOther"},   {"Memset", "Memset"},
+    {"MEMSET", "Memset"},        {"", "Compute"},
 };
 enum { STREAM_TYPES = sizeof stream_types / sizeof *stream_types };
 

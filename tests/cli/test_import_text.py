@@ -454,6 +454,38 @@ class TimelineOfTensorFlow1(Import):
                              ("/gpu:1/stream:all Compute", [self.MUL, other]))
         self.totals_are(path, 0, 5 + 3 + 5 + 6, 3 + 1)
 
+    def test_streams_are_named_by_what_runs_on_them(self):
+        path = self.timeline(*[(f"/gpu:0/stream:{i} Compute", [("e", op, 10 * i, 4)]) for i, op in enumerate(
+            ("MEMCPYHtoD", "MEMCPYDtoH", "MEMCPYDtoD", "MEMCPYPtoP", "MEMCPYHtoH", "MEMSET", "MatMul"))])
+        self.assertEqual([e[1] for e in events(path)],
+                         [f"Stream #{i}({what})" for i, what in enumerate(("MemcpyH2D", "MemcpyD2H", "MemcpyD2D", "MemcpyP2P",
+                                                                          "MemcpyOther", "Memset", "Compute"))])
+
+    def test_devices_of_several_workers_are_several(self):
+        """Task 10 comes behind task 2; streams of one worker are one device however it is spelled."""
+        worker = "/job:worker/replica:0/task:"
+        path = self.timeline((worker + "10/gpu:0/stream:7 Compute", [self.MUL]),
+                             (worker + "2/gpu:1/stream:7 Compute", [self.ADD]),
+                             (worker + "2/gpu:1/stream:all Compute", [self.ADD, self.MUL]),
+                             (worker + "2/gpu:0/stream:7 Compute", [self.MUL]),
+                             (worker + "2/device:GPU:0/memcpy Compute", [self.COPY]))
+        found = {(e[0], e[1], e[2]) for e in events(path)}
+        self.assertEqual(found, {("/device:GPU:0", "Stream #7(Compute)", "Mul"),
+                                 ("/device:GPU:0", "Stream #all(Memcpy)", "MEMCPYHtoD"),
+                                 ("/device:GPU:1", "Stream #7(Compute)", "Add"),
+                                 ("/device:GPU:1", "Stream #all(Compute)", "Mul"),
+                                 ("/device:GPU:2", "Stream #7(Compute)", "Mul")})
+        self.totals_are(path, 0, 5 + 3 + 5 + 5 + 4, 5 + 1)
+        planes = json.loads(self.expect(0, "info", path, "--json").stdout)["runs"][0]["hosts"][0]["planes"]
+        self.assertEqual({p["name"]: p["stats"].get("tf_device") for p in planes if "GPU" in p["name"]},
+                         {f"/device:GPU:{i}": worker + device for i, device in enumerate(("2/gpu:0", "2/gpu:1", "10/gpu:0"))})
+
+    def test_a_worker_told_in_part_is_one(self):
+        path = self.timeline(("/job:localhost/replica:0/task:0/gpu:1/stream:7 Compute", [self.MUL]),
+                             ("/gpu:1/stream:all Compute", [self.MUL]))
+        self.totals_are(path, 0, 5, 2 + 1)
+        self.assertEqual({e[0] for e in events(path)}, {"/device:GPU:1"})
+
     @needs_shared
     def test_a_public_one(self):
         path = shared("corpus", "tf-timeline", "ikhlestov-GPU-timeline_02_step_0.json")
