@@ -87,7 +87,8 @@ static const struct {
     X(GROUP_SIZE, "Group size")                                                                    \
     X(IN_ELEMENTS, "In msg nelems")                                                                \
     X(OUT_ELEMENTS, "Out msg nelems")                                                              \
-    X(DTYPE, "dtype")
+    X(DTYPE, "dtype")                                                                              \
+    X(PYTHON_ID, "Python id")
 
 enum arg {
 #define X(id, text) ARG_##id,
@@ -370,8 +371,10 @@ static void describe_host(struct kineto *k, const struct tbp_json_event *e, enum
             k->vendor = "AMD";
         return;
     }
-    if (kind == KIND_PYTHON)
+    if (kind == KIND_PYTHON) {
         add_args(k, ARG_STACK, ARG_STACK);
+        out->link = e->ph == 'E' ? 0 : (uint64_t)number_or(k->arg[ARG_PYTHON_ID], 0);
+    }
     if (kind != KIND_OP && kind != KIND_ANNOTATION)
         return;
     add_args(k, ARG_DIMS, ARG_DTYPE);

@@ -300,7 +300,18 @@ static int level_of(const struct tbp_trace_row *row) {
                                            : RANGE;
 }
 
-/* Those that agree in track, time and length. Ops have numbers in the order in which they began. */
+/* Of what agrees in track, time and length, by numbers in the order of begins: those of ops are ids
+ * that devices tell too, those of Python functions stand in their link. */
+static int by_begin(const struct tbp_trace *t, const struct tbp_trace_row *a,
+                    const struct tbp_trace_row *b) {
+    if (a->flags & TBP_TRACE_OP)
+        return by_number((int64_t)tbp_trace_external_of(t, a),
+                         (int64_t)tbp_trace_external_of(t, b));
+    bool is_link = a->flags & (TBP_TRACE_STEP | TBP_TRACE_LAUNCH | TBP_TRACE_DEVICE);
+    return is_link ? 0 : by_number((int64_t)a->link, (int64_t)b->link);
+}
+
+/* Those that agree in track, time and length. */
 static int by_content(const struct tbp_trace *t, const struct tbp_trace_row *a,
                       const struct tbp_trace_row *b) {
     const uint8_t *own = t->own.at, *end = t->own.at + t->own.n;
@@ -309,9 +320,7 @@ static int by_content(const struct tbp_trace *t, const struct tbp_trace_row *a,
         return order ? order : by_number(b->flags, a->flags);
     if (a->flags & TBP_TRACE_MEMORY)
         return by_memory(t, &t->memory.at[a->own], &t->memory.at[b->own]);
-    if (a->flags & TBP_TRACE_OP)
-        order =
-            by_number((int64_t)tbp_trace_external_of(t, a), (int64_t)tbp_trace_external_of(t, b));
+    order = by_begin(t, a, b);
     order = order ? order : by_number(t->rank.at[a->name], t->rank.at[b->name]);
     order = order ? order : by_number((int64_t)a->link, (int64_t)b->link);
     order = order || a->set == b->set ? order : by_set(t, a->set, b->set);

@@ -436,6 +436,15 @@ class Adversarial(Base):
             rows = {r["name"]: (r["self_cpu_us"], r["self_device_us"], r["device_us"]) for r in p.stats if r["on"] == "host"}
             self.assertEqual(rows, {"item": (0, 0, 0), "_dense": (5, 0, 0), "torch.zeros": (0, 0, 4), "zeros": (0, 4, 4),
                                     "cudaLaunchKernel": (5, 0, 0)})
+        # So have Python functions, which tell it ("Python id"): main calls loop, that calls add, an op is in the last.
+        def function(name, number, parent):
+            return x(name, 0, 5, "python_function", more=f',"args":{{"Python parent id":{parent},"Python id":{number}}}')
+        events = [function("add", 12, 9), function("main", 8, "null"), x("aten::add", 0, 5), function("loop", 9, 8)]
+        for order in (events, events[::-1], events[2:] + events[:2]):
+            p = self.reads(kineto(*order), emitted=4)
+            self.assertEqual(run("stacks", "--frames", "all", p.path).stdout, "main;loop;add;aten::add 5\n")
+            rows = {r["name"]: r["self_cpu_us"] for r in p.stats}
+            self.assertEqual(rows, {"main": 0, "loop": 0, "add": 0, "aten::add": 5})
 
     def test_19(self):
         p = self.reads(chrome(
