@@ -8,6 +8,7 @@
  * A call and the work it starts share the stack_id of their rocpd_event (the correlation id of the
  * profiler; the column correlation_id is that of the program).
  */
+#include "base/sort.h"
 #include "convert/read/reader.h"
 #include "convert/read/sqlite_gpu.h"
 
@@ -334,11 +335,46 @@ static void read_regions(struct rocpd *p) {
     }
 }
 
-/* A release does not say how much: that of the allocation at its address. */
+struct memory_row {
+    struct tbp_trace_memory_event e; /* bytes of releases: <= 0 */
+    bool is_release;
+};
+typedef TBP_VEC(struct memory_row) memory_list;
+
+/* What is given back can be taken anew in the same moment. */
+static int by_moment(const void *a, const void *b, void *ctx) {
+    const struct memory_row *x = a, *y = b;
+    (void)ctx;
+    if (x->e.start_ns != y->e.start_ns)
+        return x->e.start_ns < y->e.start_ns ? -1 : 1;
+    if (x->is_release != y->is_release)
+        return x->is_release ? -1 : 1;
+    return x->e.bytes < y->e.bytes ? -1 : x->e.bytes > y->e.bytes;
+}
+
+/* A release does not say how much: that of the allocation at its address before it, wherever the
+ * rows of the two stand. */
+static void add_memory(struct rocpd *p, memory_list *list) {
+    BY_ID(int64_t) sizes = {0};
+    tbp_sort(list->at, list->n, sizeof *list->at, by_moment, NULL);
+    for (size_t i = 0; i < list->n; i++) {
+        struct tbp_trace_memory_event *m = &list->at[i].e;
+        bool is_release = list->at[i].is_release;
+        if (is_new_id(&sizes.index, (int64_t)m->address, sizes.of.n))
+            *tbp_vec_push(&sizes.of) = 0;
+        int64_t *size = GET(&sizes, (int64_t)m->address);
+        if (is_release && m->bytes == 0)
+            m->bytes = -*size;
+        *size = is_release ? 0 : m->bytes;
+        tbp_trace_memory(&p->gpu.t, m);
+    }
+    RELEASE(&sizes);
+}
+
 static void read_memory(struct rocpd *p) {
     enum { TYPE = OWN, ADDRESS, BYTES, COLUMNS };
     static const char *const columns[COLUMNS] = {OF_RECORD, "type", "address", "size"};
-    BY_ID(int64_t) sizes = {0};
+    memory_list list = {0};
     struct tbp_sqlite_rows r;
     struct record rec;
     char name[32];
@@ -349,27 +385,21 @@ static void read_memory(struct rocpd *p) {
             continue;
         struct tbp_str type = tbp_sqlite_text(&r, TYPE);
         bool is_release = tbp_str_has_nocase(type, "FREE");
-        int64_t address = tbp_sqlite_i64(&r, ADDRESS, 0),
-                bytes = (int64_t)tbp_sqlite_size(&r, BYTES);
+        int64_t bytes = (int64_t)tbp_sqlite_size(&r, BYTES);
         const struct agent *agent = GET(&p->agents, rec.at.agent);
-        if (is_new_id(&sizes.index, address, sizes.of.n))
-            *tbp_vec_push(&sizes.of) = 0;
-        int64_t *size = GET(&sizes, address);
-        if (is_release && bytes == 0)
-            bytes = *size;
-        *size = is_release ? 0 : bytes;
         int n = snprintf(name, sizeof name, agent && !agent->is_gpu ? "host_%u" : "GPU_%u",
                          agent ? agent->ordinal : 0);
-        struct tbp_trace_memory_event m = {
+        struct tbp_trace_memory_event e = {
             .track = tbp_trace_thread(&p->gpu.t, process_of(p, &rec), thread_number(p, &rec)),
             .allocator = tbp_trace_text(&p->gpu.t, (struct tbp_str){name, (size_t)n}),
             .start_ns = rec.e.start_ns,
             .bytes = is_release ? -bytes : bytes,
-            .address = (uint64_t)address,
+            .address = (uint64_t)tbp_sqlite_i64(&r, ADDRESS, 0),
             .allocated = -1};
-        tbp_trace_memory(&p->gpu.t, &m);
+        *tbp_vec_push(&list) = (struct memory_row){e, is_release};
     }
-    RELEASE(&sizes);
+    add_memory(p, &list);
+    tbp_vec_release(&list);
 }
 
 /* Samples and counters. */

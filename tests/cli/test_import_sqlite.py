@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Databases of profilers: Nsight Systems, nvprof, RPD, rocpd. Fixtures worked out by hand, hostile ones, and public files
 where they are at hand (../shared)."""
+import contextlib
 import gzip
 import json
 import os
@@ -443,6 +444,22 @@ class Rocm(Sqlite):
         self.counters(path)
         self.rocpd_facts(path)
         self.assertEqual(len(steps(path)), 1)
+
+    def test_a_release_is_of_the_allocation_before_it_wherever_its_row_stands(self):
+        """512 bytes from 1.1 to 8 us; 2048 at the same address from 8.5 to 8.9 us. The first release stands first."""
+        path = self.make("a.db", fixtures.rocpd)
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            (table,) = db.execute("SELECT name FROM sqlite_master WHERE name LIKE 'rocpd_memory_allocate%'").fetchone()
+            columns = [c[1] for c in db.execute(f'PRAGMA table_info("{table}")')]
+            taken, freed = (dict(zip(columns, row)) for row in db.execute(f'SELECT * FROM "{table}" ORDER BY start'))
+            at = freed["start"]
+            more = [dict(taken, start=at + 500, end=at + 510, size=2048), dict(freed, start=at + 900, end=at + 910)]
+            db.execute(f'DELETE FROM "{table}"')
+            for row in [freed, taken, *more]:
+                db.execute(f'INSERT INTO "{table}" VALUES ({",".join("?" * len(columns))})', [row[c] for c in columns])
+            db.commit()
+        page = answer("memory_profile", path)["memoryProfilePerAllocator"]["GPU_0"]
+        self.assertEqual(int(page["profileSummary"]["peakBytesUsageLifetime"]), 2048)
 
     def test_rocpd_with_times_in_a_table_of_their_own(self):
         self.rocpd_facts(self.make("b.db", fixtures.rocpd, is_normal=True))
