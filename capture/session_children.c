@@ -63,14 +63,12 @@ static void harvest_open(int fd, const char *path, const char *run) {
         st.st_size < TBP_SPOOL_HEADER_BYTES)
         return;
     bool is_alive = tbp_spool_file_is_held(fd);
-    void *data = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (data == MAP_FAILED) {
+    void *data = tbp_spool_file_map(fd, (uint64_t)st.st_size);
+    if (!data) {
         tbp_log(TBP_LOG_WARNING, "no memory to read what a child recorded: run `tbprof recover %s`",
                 path);
         return;
     }
-    /* A mapping keeps the lock, as a descriptor does: not in who is forked meanwhile. */
-    madvise(data, (size_t)st.st_size, MADV_DONTFORK);
     struct child c = {.path = path,
                       .request = {.spool = {data, (uint64_t)st.st_size},
                                   .run = run,

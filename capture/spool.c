@@ -424,20 +424,17 @@ void tbp_spool_attach(struct tbp_spool *spool) {
 /* Addresses for the spool: of the file if there is one. A bound beyond what the system gives is
  * halved until it fits; where addresses are limited most of them are the program's. */
 static bool reserve(struct tbp_spool *spool, uint64_t bytes) {
-    int flags = MAP_NORESERVE | (spool->fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
     struct rlimit most;
     if (getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY)
         while (bytes > most.rlim_cur / 4)
             bytes /= 2;
     for (; bytes > LITTLE_BYTES; bytes /= 2) {
-        spool->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, spool->fd, 0);
-        if (spool->base != MAP_FAILED) {
+        spool->base = tbp_spool_file_map(spool->fd, bytes);
+        if (spool->base) {
             spool->reserved_bytes = bytes;
-            madvise(spool->base, bytes, MADV_DONTFORK);
             return true;
         }
     }
-    spool->base = NULL;
     return false;
 }
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -115,6 +116,16 @@ void tbp_spool_file_close(int fd) {
         open_fds[i] = open_fds[--n_open_fds];
     close(fd);
     pthread_mutex_unlock(&files_lock);
+}
+
+void *tbp_spool_file_map(int fd, uint64_t size_bytes) {
+    int flags = MAP_NORESERVE | (fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
+    pthread_mutex_lock(&files_lock);
+    void *data = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+    if (data != MAP_FAILED)
+        madvise(data, size_bytes, MADV_DONTFORK);
+    pthread_mutex_unlock(&files_lock);
+    return data == MAP_FAILED ? NULL : data;
 }
 
 void tbp_spool_files_hold(void) {

@@ -9,6 +9,7 @@
 #include "base/status.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The folder for spools: `wish` if given, else $TBPROF_SPOOL_DIR, $TMPDIR, /tmp. Network file
  * systems and folders that TensorBoard lists as runs are refused with TBP_E_UNSUPPORTED. */
@@ -27,7 +28,10 @@ bool tbp_spool_file_is_held(int fd);
  * it when wait_ms are over. Where there are no locks everybody has it. */
 bool tbp_spool_file_begin_writing(int fd, int wait_ms);
 void tbp_spool_file_close(int fd);
-/* Around a fork, in the parent: no file is just being opened or closed. */
+/* Its first bytes, shared, to read and write; fd -1: of memory. A mapping keeps the lock as a
+ * descriptor does, so no child of a fork gets it. NULL: errno says why. */
+void *tbp_spool_file_map(int fd, uint64_t size_bytes);
+/* Around a fork, in the parent: no file is just being opened, mapped or closed. */
 void tbp_spool_files_hold(void);
 void tbp_spool_files_unhold(void);
 /* In the child of a fork: closes what the parent has open. Through a descriptor that the child
