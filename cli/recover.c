@@ -118,7 +118,10 @@ int tbp_recover_find(struct tbp_spool_paths *paths, struct tbp_arena *arena, con
     if (stat(place, &st) != 0)
         return tbp_fail_errno(err, errno == ENOENT ? TBP_E_NOT_FOUND : TBP_E_IO, "cannot open '%s'",
                               place);
-    if (!S_ISDIR(st.st_mode)) {
+    if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+        return tbp_fail(err, TBP_E_USAGE, "'%s' is neither a file nor a folder: spools are files",
+                        place);
+    if (S_ISREG(st.st_mode)) {
         *tbp_vec_push(&paths->list) = place;
         return TBP_OK;
     }

@@ -324,6 +324,17 @@ class Survival(unittest.TestCase):
                          r"\d+ \(.*abort\)\n$")
         self.only_profile()
 
+    def test_what_is_no_file_is_refused(self):
+        """A named pipe, whose writer may never come."""
+        pipe = os.path.join(self.spools, "pipe.tbs")
+        os.mkfifo(pipe)
+        for place in (pipe, "/dev/null"):
+            r = subprocess.run([TBPROF, "recover", place], capture_output=True, text=True, timeout=60)
+            self.assertEqual((r.returncode, r.stdout), (2, ""))
+            self.assertIn(f"'{place}' is neither a file nor a folder", r.stderr)
+        self.assertEqual(self.recover()[:2], (0, []))
+        self.assertEqual(self.spools_left(), ["pipe.tbs"])
+
     @unittest.skipIf(os.geteuid(), "only root can give files to others")
     def test_spools_of_other_users_are_left_alone_unless_named(self):
         """What they say about where a run goes is not to be followed with somebody else's rights."""
