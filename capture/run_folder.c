@@ -32,9 +32,22 @@ static void sync_folder(const char *path) {
     close(fd);
 }
 
+/* Never through a link: who else may write to the log directory would choose where it leads. */
+static int open_folder(const char *path) {
+    return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static DIR *list_folder(const char *path) {
+    int fd = open_folder(path);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    if (fd >= 0 && !d)
+        close(fd);
+    return d;
+}
+
 /* Removes a folder of files. */
 static void remove_folder(const char *path) {
-    DIR *d = opendir(path);
+    DIR *d = list_folder(path);
     if (!d)
         return;
     for (struct dirent *e; (e = readdir(d));)
@@ -139,7 +152,7 @@ static bool become(struct tbp_run_folder *f, const char *target) {
 /* Results that were made of fewer hosts than there are now. */
 static void remove_combined(const char *target) {
     static const char prefix[] = TBP_RUNDIR_ALL_HOSTS ".";
-    DIR *d = opendir(target);
+    DIR *d = list_folder(target);
     if (!d)
         return;
     for (struct dirent *e; (e = readdir(d));)
@@ -194,7 +207,7 @@ static int find_free(struct tbp_run_folder *f, const char *profile, const char *
 static const char *find_in_run(struct tbp_run_folder *f, const char *run, uint64_t inode) {
     const char *found = NULL;
     struct stat st;
-    DIR *d = opendir(run);
+    DIR *d = list_folder(run);
     if (!d)
         return NULL;
     for (struct dirent *e; !found && (e = readdir(d));)
@@ -220,9 +233,16 @@ const char *tbp_run_folder_find(struct tbp_run_folder *f, uint64_t inode) {
 
 bool tbp_run_folder_replace(struct tbp_run_folder *f, const char *older) {
     const char *slash = strrchr(older, '/');
-    if (!slash || rename(f->file, older) != 0)
+    if (!slash)
         return false;
-    f->run = tbp_arena_printf(f->arena, "%.*s", (int)(slash - older), older);
+    const char *run = tbp_arena_printf(f->arena, "%.*s", (int)(slash - older), older);
+    int fd = open_folder(run);
+    bool is_there = fd >= 0 && renameat(AT_FDCWD, f->file, fd, slash + 1) == 0;
+    if (fd >= 0)
+        close(fd);
+    if (!is_there)
+        return false;
+    f->run = run;
     f->file = tbp_arena_printf(f->arena, "%s", older);
     return true;
 }

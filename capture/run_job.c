@@ -75,7 +75,7 @@ enum reading { ABSENT, OLD, YOUNG };
 
 static enum reading read_name(const char *path, char *to, size_t size) {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return errno == ENOENT ? ABSENT : OLD;
     ssize_t n = read(fd, to, size - 1);
@@ -89,7 +89,8 @@ static enum reading read_name(const char *path, char *to, size_t size) {
 /* Puts the name there if nobody has; false: errno says why. */
 static bool propose(struct tbp_arena *arena, const char *path, const char *name) {
     const char *draft = tbp_arena_printf(arena, "%s.%ld", path, (long)getpid());
-    int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    unlink(draft); /* of a dead process, or a link of who may write here, too */
+    int fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
         return false;
     bool is_written = write(fd, name, strlen(name)) == (ssize_t)strlen(name);

@@ -2,15 +2,18 @@
  *
  * Runs in real folders: names, what is shared, what stays when something fails.
  */
+#include "capture/run_folder.h"
 #include "capture/run_job.h"
 #include "capture/run_out.h"
 #include "plugin_data/rundir.h"
 #include "tests/support/spool_maker.h"
 
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -209,6 +212,69 @@ Test(run_out, a_file_whose_name_was_not_noted_any_more_is_replaced_too) {
     expect_file("plugins/profile/killed_1/worker.xplane.pb", true);
 }
 
+/* ---- who else may write to the log directory ---- */
+
+/* A path below the log directory; the text is overwritten by the next call but three. */
+static const char *below(const char *path) {
+    static char texts[4][512];
+    static unsigned n;
+    char *text = texts[n++ % 4];
+    snprintf(text, sizeof texts[0], "%s/%s", logdir, path);
+    return text;
+}
+
+/* Name of the staging folder of a process that died while it wrote. */
+static void leave_staging(char *name, size_t size) {
+    pid_t child = fork();
+    if (child == 0) {
+        struct tbp_arena arena;
+        struct tbp_run_folder folder;
+        tbp_arena_init(&arena);
+        tbp_run_folder_begin(&folder, &arena, logdir, tbp_str_c("worker"), NULL);
+        _exit(0);
+    }
+    cr_assert_eq(waitpid(child, NULL, 0), child);
+    DIR *d = opendir(below(".tbprof"));
+    cr_assert_not_null(d);
+    for (struct dirent *e; (e = readdir(d));)
+        if (strncmp(e->d_name, "run-", 4) == 0)
+            snprintf(name, size, ".tbprof/%.200s", e->d_name);
+    closedir(d);
+}
+
+Test(run_out, a_link_in_the_place_of_what_a_dead_process_left_leads_nowhere) {
+    char name[256] = "";
+    leave_staging(name, sizeof name);
+    cr_assert_eq(rename(below(name), below("elsewhere")), 0, "%s", name);
+    put_file("elsewhere/notes", "mine");
+    cr_assert_eq(symlink(below("elsewhere"), below(name)), 0);
+    cr_assert_eq(write_run("own"), TBP_OK, "%s", err.message);
+    expect_size("elsewhere/notes", strlen("mine"));
+    cr_assert_eq(unlink(below(name)), 0);
+    cr_assert_eq(rename(below("elsewhere"), below(name)), 0);
+    cr_assert_eq(write_run("own"), TBP_OK, "%s", err.message);
+    expect_file(name, false); /* no link: it is one */
+}
+
+Test(run_out, a_link_in_the_place_of_a_run_leads_nowhere) {
+    struct tbp_run_request request = request_for("killed", m.head);
+    cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
+    cr_assert_eq(rename(below("plugins/profile/killed"), below("elsewhere")), 0);
+    cr_assert_eq(symlink(below("elsewhere"), below("plugins/profile/killed")), 0);
+    struct stat before, after;
+    cr_assert_eq(stat(below("elsewhere/worker.xplane.pb"), &before), 0);
+    for (int is_noted = 1; is_noted >= 0; is_noted--) {
+        struct tbp_spool_header head = *m.head;
+        if (!is_noted)
+            head.written_as[0] = '\0';
+        request.header = &head;
+        cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
+        cr_assert_eq(stat(below("elsewhere/worker.xplane.pb"), &after), 0);
+        cr_expect_eq(after.st_ino, before.st_ino);
+    }
+    expect_file("plugins/profile/killed_2/worker.xplane.pb", true);
+}
+
 Test(run_out, a_program_started_by_its_environment_that_recorded_nothing_makes_no_run) {
     memcpy(m.head->options, "autostart=1\n", 13);
     m.chunk->committed = 0;
@@ -279,6 +345,23 @@ Test(run_job, a_name_is_agreed_on_while_it_is_young) {
     tbp_run_job_find(&job, logdir, "given");
     cr_expect_str_eq(job.run, "given");
     cr_expect_str_eq(job.host_suffix, "");
+}
+
+Test(run_job, what_lies_in_the_place_of_a_name_neither_blocks_nor_is_written_to) {
+    char draft[64];
+    setenv("WORLD_SIZE", "2", 1);
+    setenv("RANK", "1", 1);
+    setenv("MASTER_ADDR", "10.0.0.1", 1);
+    setenv("MASTER_PORT", "29500", 1);
+    cr_assert_eq(mkdir(below(".tbprof"), 0777), 0);
+    cr_assert_eq(mkfifo(below(".tbprof/job-master-10.0.0.1-29500-0.0"), 0600), 0);
+    put_file("notes", "mine");
+    snprintf(draft, sizeof draft, ".tbprof/job-master-10.0.0.1-29500-0.1.%ld", (long)getpid());
+    cr_assert_eq(symlink(below("notes"), below(draft)), 0);
+    tbp_run_job_find(&job, logdir, NULL);
+    cr_expect(*job.run);
+    expect_size("notes", strlen("mine"));
+    expect_size(".tbprof/job-master-10.0.0.1-29500-0.1", strlen(job.run));
 }
 
 Test(run_job, options_are_whole_lines) {
