@@ -150,18 +150,33 @@ static const char *older_of(struct tbp_run_folder *folder, const struct tbp_spoo
     return is_file(path, &h->staged_id) ? path : NULL;
 }
 
-static void note(const struct tbp_run_request *request, const struct tbp_run_folder *folder) {
-    struct tbp_spool_header *h = request->header;
-    if (!h)
-        return;
-    const char *below = folder->file + strlen(folder->logdir);
+static void note_name(struct tbp_spool_header *h, const struct tbp_run_folder *folder,
+                      const char *file) {
+    const char *below = file + strlen(folder->logdir);
     while (*below == '/')
         below++;
     snprintf(h->written_as, sizeof h->written_as, "%s", below);
-    if (!identify(folder->file, &h->written_id))
+    if (!identify(file, &h->written_id))
         h->written_as[0] = 0;
+}
+
+/* What is about to get a name, after the name of what it is to replace: who was killed before that
+ * was noted knows it by the file that was about to get a name then. */
+static void note_staged(struct tbp_spool_header *h, const struct tbp_run_folder *folder,
+                        const char *older) {
+    if (older)
+        note_name(h, folder, older);
+    if (!identify(folder->file, &h->staged_id))
+        h->staged_id.inode = 0;
+}
+
+static void note_written(const struct tbp_run_request *request,
+                         const struct tbp_run_folder *folder) {
+    if (!request->header)
+        return;
+    note_name(request->header, folder, folder->file);
     if (request->is_over)
-        __atomic_store_n(&h->state, TBP_SPOOL_WRITTEN, __ATOMIC_RELEASE);
+        __atomic_store_n(&request->header->state, TBP_SPOOL_WRITTEN, __ATOMIC_RELEASE);
 }
 
 /* A kill may come at any moment: what is visible must be noted at once, or it comes again. */
@@ -169,14 +184,14 @@ static int publish(struct tbp_run_folder *folder, const struct tbp_run_request *
                    struct tbp_collect *c, struct tbp_error *err) {
     const char *older = older_of(folder, request->header);
     int status = TBP_OK;
-    if (request->header && !identify(folder->file, &request->header->staged_id))
-        request->header->staged_id.inode = 0;
+    if (request->header)
+        note_staged(request->header, folder, older);
     if (!older || !tbp_run_folder_replace(folder, older))
         status = tbp_run_folder_publish(folder, run_of(folder->arena, request, c),
                                         has_option(tbp_collect_header(c), "run_shared"), err);
     if (status)
         return status;
-    note(request, folder);
+    note_written(request, folder);
     tbp_collect_commit(c);
     tbp_run_folder_settle(folder);
     return TBP_OK;

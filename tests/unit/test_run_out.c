@@ -10,9 +10,15 @@
 
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -210,6 +216,45 @@ Test(run_out, a_file_whose_name_was_not_noted_any_more_is_replaced_too) {
     cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
     expect_size("plugins/profile/killed/worker.xplane.pb", strlen("of another run"));
     expect_file("plugins/profile/killed_1/worker.xplane.pb", true);
+}
+
+/* In a process of its own; the header is shared. */
+static void write_and_be_killed_at_renameat(const struct tbp_run_request *request) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_DUMPABLE, 0);
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0)
+            tbp_run_write(request, &result, NULL);
+        _exit(0);
+    }
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_expect(WIFSIGNALED(status)); /* it came that far */
+}
+
+/* Nor could who recovered it and was killed in turn, before the file took that one's place. */
+Test(run_out, a_file_whose_name_was_not_noted_is_known_after_a_second_kill) {
+    struct tbp_spool_header *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct tbp_run_request request = request_for("killed", shared);
+    cr_assert_neq(shared, MAP_FAILED);
+    *shared = *m.head;
+    cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
+    shared->written_as[0] = '\0';
+    memset(&shared->written_id, 0, sizeof shared->written_id);
+    write_and_be_killed_at_renameat(&request);
+    cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
+    expect_file("plugins/profile/killed/worker.xplane.pb", true);
+    expect_file("plugins/profile/killed_1", false);
+    munmap(shared, sizeof *shared);
 }
 
 /* ---- who else may write to the log directory ---- */
