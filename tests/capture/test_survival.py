@@ -159,6 +159,15 @@ class Survival(unittest.TestCase):
         self.assertNotIn("warning", text)
         self.assertEqual(self.spools_left(), [])
 
+    def test_a_long_name_of_a_host_is_cut_in_names_of_files(self):
+        name = "h" * 255
+        code, _, err = self.run_to_end("stop", TBPROF_OVERRIDE_HOSTNAME=name)
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual([os.path.basename(p) for p in self.profiles()], ["h" * 160 + ".xplane.pb"])
+        self.assertIn(name, self.text(self.profiles()[0]))
+        self.assertEqual(self.run_to_end("abort", TBPROF_OVERRIDE_HOSTNAME=name)[0], -signal.SIGABRT)
+        self.assertEqual([s["state"] for s in self.recover()[1]], ["recovered"])
+
     def test_snapshots_hold_every_scope_once(self):
         for policy in ("stop", "ring"):  # the ring is large enough to forget nothing
             with self.subTest(policy=policy):
