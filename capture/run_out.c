@@ -83,9 +83,6 @@ static int write_file(struct tbp_collect *c, const char *path, struct tbp_run_re
     return status;
 }
 
-/* A name of a file has 255 bytes: what comes after the host needs some of them. */
-enum { HOST_BYTES = 160 };
-
 static struct tbp_str host_of(struct tbp_arena *arena, const struct tbp_run_request *request,
                               const struct tbp_spool_header *h) {
     char suffix[64] = "";
@@ -93,7 +90,7 @@ static struct tbp_str host_of(struct tbp_arena *arena, const struct tbp_run_requ
         snprintf(suffix, sizeof suffix, "%s", request->host_suffix);
     else
         tbp_run_option(h->options, "host_suffix", suffix, sizeof suffix);
-    return tbp_str_c(tbp_arena_printf(arena, "%.*s%s", HOST_BYTES,
+    return tbp_str_c(tbp_arena_printf(arena, "%.*s%s", TBP_RUNDIR_HOST_BYTES,
                                       *h->hostname ? h->hostname : "localhost", suffix));
 }
 

@@ -112,13 +112,13 @@ static uint64_t max_bytes(const tbprof_options *o) {
     return o->full_policy == TBPROF_FULL_GROW ? UINT64_MAX : o->max_host_bytes;
 }
 
-/* <host>_<pid>.tbs; a name of a file has 255 bytes. */
+/* <host>_<pid>.tbs */
 static void spool_name(const struct tbp_session *s, char *to, size_t size) {
     char host[sizeof s->host];
     memcpy(host, s->host, sizeof host);
     for (char *p = host; *p; p++)
         *p = *p == '/' || *p == ':' ? '_' : *p;
-    snprintf(to, size, "%.160s_%d.tbs", host, (int)getpid());
+    snprintf(to, size, "%.*s_%d.tbs", TBP_RUNDIR_HOST_BYTES, host, (int)getpid());
 }
 
 /* In a folder of the session's own. */

@@ -17,6 +17,8 @@
 #define TBP_RUNDIR_XPLANE    "xplane.pb"
 
 enum { TBP_RUNDIR_TIME_NAME = 20 };
+/* Of a host in a name of a file: that has 255 bytes, and what comes after the host needs some. */
+enum { TBP_RUNDIR_HOST_BYTES = 160 };
 
 /* "2026_08_21_14_05_09", local time, with its NUL: what every producer names runs, so that the
  * order of names is the order of times. */
