@@ -18,12 +18,11 @@
  * - An op (TBP_TRACE_OP) is shown in the op tables; a launch carries the correlation id of the
  *   device events it starts in `link`, a device event that of its launch. An op may be its launch.
  * - A step mark carries its number in `link`; a function without any of these flags one that rises
- *   in the order in which functions began, or 0: of those of one extent the later is in the
- * earlier.
+ *   in the order in which functions began, or 0: of one extent the later is in the earlier.
  * - TBP_TRACE_BEGIN and TBP_TRACE_END are paired by a stack per track; they need no duration. Of
  *   one moment, ends end what began earlier, then what begins there, those that tell a name first;
- *   of what begins together, the last by name lies innermost. In which order the input has them
- * counts only if it is said to tell (is_in_order).
+ *   of what begins together, the last by name lies innermost. In which order the input has
+ *   them counts only if it is said to tell (is_in_order).
  * - Shared stats (TBP_TRACE_SHARED) are few and repeat: kept once. Own stats are of one event.
  *   Texts are numbers from tbp_trace_text; in the model they become references.
  *

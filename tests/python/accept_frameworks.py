@@ -8,7 +8,7 @@ Each scenario runs twice in a process of its own, with a loader that sleeps and 
 steps itself, by the system's clock in hooks of the framework's own or in the loop, before and after ours: a thread that
 loses its processor between two readings must not pass for a wrong step. Checked, with the official
 plugin's semantics: the number of steps, the time of each step (2 %), the verdict about input. What is not installed
-is skipped with the reason. The last lines compare with the frameworks' own profilers where these run here.
+is skipped with the reason.
 Exit code 77 if nothing could run.
 """
 import argparse
