@@ -4,6 +4,8 @@
  */
 #include "capture/cuda_load.h"
 
+#include "capture/mapped_library.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,15 +15,12 @@ static void *library(int flags) {
 }
 
 bool tbp_cuda_is_mapped(void) {
-    void *l = library(RTLD_NOLOAD);
-    if (l)
-        dlclose(l); /* the one reference that NOLOAD added */
-    return l != NULL;
+    return tbp_library_is_mapped("libcuda.so");
 }
 
 bool tbp_cuda_find(struct tbp_cuda *c, bool may_load) {
     const char *path = getenv("TBPROF_CUDA_PATH");
-    void *l = library(RTLD_NOLOAD);
+    void *l = tbp_cuda_is_mapped() ? library(RTLD_NOLOAD) : NULL;
     *c = (struct tbp_cuda){0};
     if (!l && may_load && path && *path)
         l = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -6,6 +6,8 @@
  */
 #include "capture/cupti_load.h"
 
+#include "capture/mapped_library.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -112,7 +114,7 @@ static void *in_packages(struct looking *l) {
 }
 
 static void *find(struct looking *l) {
-    void *library = try_names(l, "", RTLD_NOLOAD);
+    void *library = tbp_library_is_mapped("libcupti.so") ? try_names(l, "", RTLD_NOLOAD) : NULL;
     if (!library)
         library = by_wish(l);
     if (!library) {

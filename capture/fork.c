@@ -9,6 +9,7 @@
 
 #include "capture/gpu_session.h"
 #include "capture/janitor.h"
+#include "capture/mapped_library.h"
 #include "capture/session.h"
 #include "capture/spool_file.h"
 #include "capture/state.h"
@@ -20,9 +21,11 @@
 static uint32_t held; /* by the thread that forks; under the locks */
 static bool was_recording;
 
-/* In the order in which they are taken everywhere: strings, then threads, then files; a spool's own
- * lock comes last and is held for moments only. */
+/* In the order in which they are taken everywhere: libraries (who looks for one waits for the
+ * loader), strings, then threads, then files; a spool's own lock comes last and is held for moments
+ * only. */
 static void prepare(void) {
+    tbp_libraries_hold();
     uint32_t offset = tbp_thread_hold();
     tbp_string_table_lock();
     tbp_threads_lock();
@@ -37,6 +40,7 @@ static void in_parent(void) {
     tbp_threads_unlock();
     tbp_string_table_unlock();
     tbp_thread_unhold(offset);
+    tbp_libraries_unhold();
 }
 
 static void in_child(void) {
@@ -46,6 +50,7 @@ static void in_child(void) {
     tbp_janitor_after_fork();
     tbp_gpu_after_fork();
     tbp_spool_files_after_fork();
+    tbp_libraries_after_fork();
     tbp_session_after_fork(was_recording);
 }
 

@@ -478,6 +478,22 @@ static void one_session(void) {
     say("stop", tbprof_stop(1));
 }
 
+static unsigned n_dlopens; /* of the whole process, the runtime's among them */
+void *dlopen(const char *name, int flags) {
+    void *(*next)(const char *, int);
+    *(void **)(void *)&next = dlsym(RTLD_NEXT, "dlopen");
+    __atomic_add_fetch(&n_dlopens, 1, __ATOMIC_RELAXED);
+    return next(name, flags);
+}
+
+static void looks_for_cuda(void) {
+    tbprof_options options = quiet_options();
+    say("start", tbprof_start(logdir, &options));
+    rest_ms(350); /* it looks every 100 ms */
+    say("stop", tbprof_stop(1));
+    printf("dlopens: %u\n", n_dlopens);
+}
+
 static void wrong_options(void) {
     tbprof_options options = quiet_options();
     say("unknown", tbprof_options_set(&options, "max_host_byte", "1"));
@@ -523,6 +539,7 @@ static const struct {
     {"crash", crash},
     {"plain", plain},
     {"one_session", one_session},
+    {"looks_for_cuda", looks_for_cuda},
     {"wrong_options", wrong_options},
 };
 

@@ -134,6 +134,11 @@ class Runtime(Case):
         self.assertEqual(self.statuses(out), [("start", 0), ("active", 0), ("stop", 0), ("stop again", 14)])
         self.assertEqual(self.events(self.only_host()), 1)
 
+    def test_looks_for_libraries_without_the_loader(self):
+        """A child forked while its parent is in dlopen may die in its own: glibc's cache is unmapped but not forgotten."""
+        out = self.scenario("looks_for_cuda")
+        self.assertEqual(self.statuses(out), [("start", 0), ("stop", 0), ("dlopens", 0)])
+
     def test_delay_records_later(self):
         out = self.scenario("delay")
         self.assertIn("active: 0", out)
