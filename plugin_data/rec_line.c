@@ -329,29 +329,38 @@ static void end_annotation(struct tbp_rec_emit *e) {
         e->annotation.n = e->annotation_ends.at[--e->annotation_ends.n];
 }
 
-static void put_dropped(struct tbp_rec_emit *e, const struct tbp_rec *r, int64_t start_ps) {
+static void put_reason(struct tbp_rec_emit *e, enum tbp_spool_drop why) {
     static const char *const reasons[TBP_DROP_KINDS] = {
         "max_host_bytes reached", "forgotten by the ring", "no memory",
         "arguments too long",     "inside a signal",       "nested too deeply",
         "too many threads",       "cut by stop",           "name cut",
     };
+    tbp_rec_stats_text(e->stats, TBP_REC_STAT_REASON, tbp_str_c(reasons[why]));
+}
+
+static void put_dropped(struct tbp_rec_emit *e, const struct tbp_rec *r, int64_t start_ps) {
     struct tbp_rec_label label = known_label(TBP_REC_EVENT_DROPPED);
     struct tbp_rec_arg n = {0};
     uint32_t why = r->at->aux & 0xffff;
     tbp_rec_value(e->recording, r, &n);
     tbp_rec_stats_u64(e->stats, TBP_REC_STAT_COUNT, n.value);
     if (why < TBP_DROP_KINDS)
-        tbp_rec_stats_text(e->stats, TBP_REC_STAT_REASON, tbp_str_c(reasons[why]));
+        put_reason(e, why);
     tbp_rec_put(e, &label, start_ps, 0);
 }
 
-/* Records that were dropped before the chunk that begins here. */
-static void put_lost(struct tbp_rec_emit *e, uint64_t n, uint64_t ticks) {
+/* Records that were dropped before the chunk that begins here; of those that a ring forgot, only
+ * the sum over all threads is known. */
+static void put_lost(struct tbp_rec_emit *e, const struct tbp_rec_run *run, bool is_forgotten,
+                     uint64_t ticks) {
     struct tbp_rec_label label = known_label(TBP_REC_EVENT_DROPPED);
     int64_t start_ps = tbp_rec_ps(e, ticks);
     put_spans(e, start_ps, 0);
     tbp_rec_stats_clear(e->stats);
-    tbp_rec_stats_u64(e->stats, TBP_REC_STAT_COUNT, n);
+    if (run->n_lost)
+        tbp_rec_stats_u64(e->stats, TBP_REC_STAT_COUNT, run->n_lost);
+    if (is_forgotten)
+        put_reason(e, TBP_DROP_RING);
     tbp_rec_put(e, &label, start_ps, 0);
 }
 
@@ -406,12 +415,14 @@ static void write_run(struct tbp_rec_emit *e, const struct tbp_rec_line *line,
     struct tbp_rec_walk w = tbp_rec_walk_of(e->recording, run);
     struct tbp_rec r;
     size_t n_begun = 0;
+    bool is_forgotten =
+        e->ring_forgot && run->after_gap && run == e->recording->threads[line->thread].runs;
     tbp_rec_scopes_run(walk, run);
     fill_crossing(walk, line->crossing, next_crossing, walk->last_slot);
     if (run->after_gap)
         e->open.n = 0;
-    if (run->n_lost && w.at < w.end)
-        put_lost(e, run->n_lost, TBP_SPOOL_TICKS(w.at->head));
+    if ((run->n_lost || is_forgotten) && w.at < w.end)
+        put_lost(e, run, is_forgotten, TBP_SPOOL_TICKS(w.at->head));
     while (tbp_rec_next(&w, &r)) {
         if (r.kind == TBP_REC_BEGIN) {
             const struct tbp_rec_scope *s = &walk->local.list.at[n_begun++];

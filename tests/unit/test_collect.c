@@ -153,6 +153,7 @@ Test(collect, ends_without_begin_are_told) {
                  "forgotten: raise max_host_bytes to keep more\"\n"
                  "warning \"tbprof: 2 scopes are not shown because they began before the first "
                  "record that was kept\"\n"
+                 "0 +0 \"tbprof: records dropped\" reason=\"forgotten by the ring\"\n"
                  "100ns +100ns \"a\"\n"); /* from the first record that is left */
 }
 
@@ -173,7 +174,12 @@ Test(collect, a_ring_has_kept_all_since_the_last_thread_that_it_forgot_of) {
     spool_end(&m, 9 * s, 1);
     expect_lines("warning \"tbprof: the ring kept the last 4.000 s; 30 older records were "
                  "forgotten: raise max_host_bytes to keep more\"\n"
-                 "0 +0 \"rss\" value=5\n"); /* what is older stays */
+                 "0 +0 \"rss\" value=5\n" /* what is older stays */
+                 "3s +0 \"tbprof: records dropped\" reason=\"forgotten by the ring\"\n"
+                 "3000000000001ps +999999999999ps \"a\"\n"
+                 "5s +0 \"tbprof: records dropped\" reason=\"forgotten by the ring\"\n"
+                 "line 80 \"thread 80\"\n"
+                 "7s +1s \"a\"\n");
 }
 
 Test(collect, lost_chunks_cut_what_was_open) {
