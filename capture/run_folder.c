@@ -162,7 +162,7 @@ static void remove_combined(const char *target) {
 }
 
 /* The file gets a name in a run that another rank has made. False: errno says why. */
-static bool join(struct tbp_run_folder *f, const char *target) {
+static bool join_at(struct tbp_run_folder *f, const char *target, int fd) {
     for (int i = 0; i < MAX_SUFFIX; i++) {
         const char *stem = f->stem;
         if (i == 1)
@@ -170,9 +170,10 @@ static bool join(struct tbp_run_folder *f, const char *target) {
         else if (i > 1)
             stem = tbp_arena_printf(f->arena, "%s_%ld_%d", f->stem, (long)getpid(), i);
         const char *to = tbp_rundir_file(f->arena, target, tbp_str_c(stem), TBP_RUNDIR_XPLANE);
-        bool is_there = link(f->file, to) == 0;
+        const char *name = strrchr(to, '/') + 1;
+        bool is_there = linkat(AT_FDCWD, f->file, fd, name, 0) == 0;
         if (!is_there && (errno == EPERM || errno == ENOTSUP || errno == ENOSYS)) /* no links */
-            is_there = renameat2(AT_FDCWD, f->file, AT_FDCWD, to, RENAME_NOREPLACE) == 0;
+            is_there = renameat2(AT_FDCWD, f->file, fd, name, RENAME_NOREPLACE) == 0;
         if (is_there) {
             f->file = to;
             return true;
@@ -181,6 +182,16 @@ static bool join(struct tbp_run_folder *f, const char *target) {
             return false;
     }
     return false;
+}
+
+static bool join(struct tbp_run_folder *f, const char *target) {
+    int fd = open_folder(target);
+    bool is_there = fd >= 0 && join_at(f, target, fd);
+    int code = errno == ELOOP ? ENOTDIR : errno; /* what is no folder is as good as taken */
+    if (fd >= 0)
+        close(fd);
+    errno = code;
+    return is_there;
 }
 
 /* The n-th name that a run may have. */

@@ -320,6 +320,18 @@ Test(run_out, a_link_in_the_place_of_a_run_leads_nowhere) {
     expect_file("plugins/profile/killed_2/worker.xplane.pb", true);
 }
 
+Test(run_out, a_link_in_the_place_of_a_common_run_leads_nowhere) {
+    struct tbp_run_request request = request_for("common", m.head);
+    memcpy(m.head->options, "run_shared=1\n", 14);
+    cr_assert_eq(mkdir(below("elsewhere"), 0777), 0);
+    put_file("elsewhere/notes", "mine");
+    cr_assert_eq(write_run("own"), TBP_OK, "%s", err.message); /* makes plugins/profile */
+    cr_assert_eq(symlink(below("elsewhere"), below("plugins/profile/common")), 0);
+    cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
+    expect_file("elsewhere/worker.xplane.pb", false);
+    expect_file("plugins/profile/common_1/worker.xplane.pb", true);
+}
+
 Test(run_out, a_program_started_by_its_environment_that_recorded_nothing_makes_no_run) {
     memcpy(m.head->options, "autostart=1\n", 13);
     m.chunk->committed = 0;
