@@ -5,8 +5,10 @@ The loop calls model.train_function once a batch; while a profile is recorded, t
 - JAX hands it an iterator and fetches inside: the iterator is timed.
 - TensorFlow hands it an iterator, too, but fetches inside a graph. Here the element is fetched first, timed, and
   handed on through a queue whose dataset has the same element types: the graph is the one that was traced already.
+  Not where the program has a train function of its own, which may take any number of elements.
 - PyTorch fetches before: its loaders are timed by tbprof.data.
 """
+import functools
 import sys
 import threading
 
@@ -71,18 +73,36 @@ class _Jax(_Wrapped):
 
 
 class _TensorFlow(_Wrapped):
+    """For functions that take one element a call, as Keras's own do: one that took another would wait for ever."""
+
     def __init__(self, function):
         super().__init__(function)
         self._source = data.Source("Keras data")
-        self._feeds = {}
+        self._feeds = {}  # by id: (the iterator, which keeps it its own; its _Feed, or None)
 
     def fetched(self, arguments):
         iterator, = arguments
-        feed = self._feeds.get(id(iterator))
+        if id(iterator) not in self._feeds:
+            self._feeds[id(iterator)] = iterator, _feed_for(iterator)
+        _, feed = self._feeds[id(iterator)]
         if feed is None:
-            feed = self._feeds[id(iterator)] = _Feed(iterator)
+            return arguments
         feed.put(self._source.wait(next, iterator))
         return (feed.iterator,)
+
+
+def _feed_for(iterator):
+    try:
+        return _Feed(iterator)
+    except Exception as e:  # pylint: disable=broad-except
+        _tell_once("ProfilerCallback: waiting for data is not told apart from computing, since elements of this dataset "
+                   f"cannot be handed on ({_core.text_of(e)})")
+        return None
+
+
+@functools.lru_cache(maxsize=None)
+def _tell_once(text):
+    _core.tell(text, stacklevel=4)
 
 
 class _Feed:
@@ -90,10 +110,11 @@ class _Feed:
 
     def __init__(self, like):
         tf = sys.modules["tensorflow"]
-        self._like = like  # keeps its id its own
         self._nest = tf.nest
         spec = like.element_spec
         parts = tf.nest.flatten(spec, expand_composites=True)
+        if any(part.dtype == tf.variant for part in parts):  # of which an element may not be one: a TensorArray's
+            raise TypeError("it has variants")
         self._queue = tf.queue.FIFOQueue(1, [part.dtype for part in parts])
         dtypes_are_one = len(parts) == 1
 
@@ -110,7 +131,7 @@ class _Feed:
         options.autotune.enabled = False
         self.iterator = iter(tf.data.Dataset.from_tensors(0).repeat().map(take).with_options(options))
         if self.iterator.element_spec != spec:
-            raise TypeError("elements of this dataset cannot be handed on unchanged")
+            raise TypeError("they would not be the same")
 
     def put(self, element):
         self._queue.enqueue(self._nest.flatten(element, expand_composites=True))
@@ -134,15 +155,25 @@ class Tracked:
             self._model.train_function = self._ours.function
 
 
+def _is_keras(function):
+    return (getattr(function, "__module__", None) or "").split(".")[0] in ("keras", "tf_keras")
+
+
+def _takes_one(model):
+    """Whether TensorFlow's train function is one of Keras that takes one element a call, now and later."""
+    steps = getattr(model, "steps_per_execution", None) or getattr(model, "_steps_per_execution", 1)
+    is_tuned = isinstance(steps, str) or getattr(model, "_autotune_steps_per_execution", False)
+    is_plain = type(getattr(model, "distribute_strategy", None)).__name__ in ("_DefaultDistributionStrategy",
+                                                                               "NoneType")
+    is_own = _is_keras(model.train_function) and _is_keras(getattr(type(model), "make_train_function", None))
+    return is_plain and is_own and not is_tuned and int(steps) == 1
+
+
 def _kind_for(model):
     backend = backend_of(model)
     if backend != "tensorflow":
         return {"jax": _Jax}.get(backend, _Wrapped)
-    tf = sys.modules["tensorflow"]
-    steps = getattr(model, "steps_per_execution", None) or getattr(model, "_steps_per_execution", 1)
-    is_plain = type(getattr(model, "distribute_strategy", None)).__name__ in ("_DefaultDistributionStrategy",
-                                                                               "NoneType")
-    return _TensorFlow if is_plain and int(steps) == 1 and hasattr(tf, "queue") else _Wrapped
+    return _TensorFlow if _takes_one(model) and hasattr(sys.modules["tensorflow"], "queue") else _Wrapped
 
 
 def track(model):

@@ -218,6 +218,43 @@ class Recording(recorded.Case):
         self.assertEqual((names.count("validation"), names.count("validation batch")), (2, 4))
         self.assertEqual((names.count("epoch 0"), names.count("epoch 1")), (1, 1))
 
+    def kind_for(self, module="keras.src.backend.tensorflow.trainer", own=None, **attributes):
+        """What stands in for the train function of a model of TensorFlow's, made by `module`, or by the program."""
+        def make_train_function(self):
+            pass
+
+        def train_function(iterator):
+            pass
+        for function in (make_train_function, train_function):
+            function.__module__ = "__main__" if function.__name__ == own else module
+        model = type("M", (), {"make_train_function": make_train_function})()
+        model.train_function = train_function
+        vars(model).update(attributes)
+        with mock.patch.dict(sys.modules, tensorflow=types.SimpleNamespace(queue=None)), \
+                mock.patch.object(_keras_input, "backend_of", lambda model: "tensorflow"):
+            return _keras_input._kind_for(model).__name__
+
+    def test_elements_are_handed_on_to_functions_that_take_one_a_call(self):
+        """Another one would wait for its second element for ever."""
+        self.assertEqual(self.kind_for(), "_TensorFlow")
+        self.assertEqual(self.kind_for("tf_keras.src.engine.training", steps_per_execution=1), "_TensorFlow")
+        for different in ({"own": "make_train_function"}, {"own": "train_function"}, {"steps_per_execution": 2},
+                          {"steps_per_execution": "auto"},
+                          {"steps_per_execution": 1, "_autotune_steps_per_execution": True}):
+            self.assertEqual(self.kind_for(**different), "_Wrapped", different)
+
+    def test_elements_that_cannot_be_handed_on_are_left_to_keras(self):
+        got, iterator = [], iter("ab")
+        ours = _keras_input._TensorFlow(lambda iterator: got.append(next(iterator)))
+        with mock.patch.object(_keras_input, "_Feed", side_effect=ValueError("a TensorArray")):
+            ours(iterator)
+            ours(iterator)
+            _keras_input._TensorFlow(lambda iterator: None)(iter("c"))
+        self.assertEqual(got, ["a", "b"])
+        (told,) = self.told()
+        self.assertIn("waiting for data is not told apart from computing", told)
+        self.assertIn("a TensorArray", told)
+
     def test_the_train_function_is_given_back(self):
         model = Model()
         original = model.train_function
