@@ -14,13 +14,32 @@ import warnings
 
 from tbprof import errors
 
+
+def text_of(error):
+    """Its kind and what it says, if anything, for a warning. Errors are anybody's classes: their texts may fail, too."""
+    try:
+        said = str(error)
+    except Exception:  # pylint: disable=broad-except
+        said = ""
+    return type(error).__name__ + (f": {said}" if said else "")
+
+
+def tell(text, stacklevel=3):
+    """A warning that stays one, even where warnings are errors, or what shows them fails."""
+    try:
+        warnings.warn(text, RuntimeWarning, stacklevel=stacklevel)
+    except Exception:  # pylint: disable=broad-except
+        import logging
+        logging.getLogger("tbprof").warning("%s", text)
+
+
 try:
     from tbprof import _tbprof as native
     has_extension = True
 except ImportError as _reason:
     from tbprof import _fallback as native
     has_extension = False
-    warnings.warn(native.describe(_reason), RuntimeWarning, stacklevel=2)
+    tell(native.describe(_reason))
 
 # Annotations: cheap when nothing is recorded, never an exception.
 begin, end, args = native.begin, native.end, native.args
@@ -61,24 +80,6 @@ def last_run():
     """Where the run is that was written last; "": there is none."""
     run, remote = native.last_run(), sys.modules.get("tbprof._remote")
     return remote.places.get(run, run) if remote else run
-
-
-def text_of(error):
-    """Its kind and what it says, if anything, for a warning. Errors are anybody's classes: their texts may fail, too."""
-    try:
-        said = str(error)
-    except Exception:  # pylint: disable=broad-except
-        said = ""
-    return type(error).__name__ + (f": {said}" if said else "")
-
-
-def tell(text, stacklevel=3):
-    """A warning that stays one, even where warnings are errors."""
-    try:
-        warnings.warn(text, RuntimeWarning, stacklevel=stacklevel)
-    except RuntimeWarning:
-        import logging
-        logging.getLogger("tbprof").warning("%s", text)
 
 
 def option_texts(options):

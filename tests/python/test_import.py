@@ -14,6 +14,14 @@ class Import(unittest.TestCase):
         self.assertEqual(result.stderr, "")
         self.assertRegex(result.stdout, r"^\d+\.\d+\.\d+\n$")
 
+    def test_where_warnings_are_errors_a_missing_library_is_still_a_warning(self):
+        script = ("import sys\nsys.modules['tbprof._tbprof'] = None\nimport tbprof.keras\n"
+                  "tbprof.keras._core.tell('another')")
+        result = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True,
+                                env=os.environ)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr, r"^tbprof: its extension module does not load[^\n]*\nanother\n$")
+
 
 if __name__ == "__main__":
     unittest.main()
