@@ -257,7 +257,7 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
 
     def _open_cycle(self, action):
         if action is not ProfilerAction.NONE and action is not None:
-            self.prepare_trace()
+            self._go_on_after(self.prepare_trace)
         if action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
             self._begin_trace()
 
@@ -266,6 +266,12 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
             self.on_trace_ready(self)
 
     # A trace of the schedule that fails is a warning, and its cycle has none: the training goes on.
+
+    def _go_on_after(self, call, *arguments):
+        try:
+            call(*arguments)
+        except Exception as e:  # pylint: disable=broad-except
+            self._tell(e, "with what this trace has")
 
     def _begin_trace(self):
         try:
@@ -287,11 +293,11 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
             self._tell(e)
         return not has_failed
 
-    def _tell(self, error):
+    def _tell(self, error, how="without this trace"):
         text = _core.text_of(error)
         if text not in self._told:
             self._told.add(text)
-            _core.tell(f"tbprof.torch.profile: {text}; training goes on without this trace", stacklevel=6)
+            _core.tell(f"tbprof.torch.profile: {text}; training goes on {how}", stacklevel=6)
 
     def _begin_step(self):
         if self.record_steps and self._session.is_open:
@@ -299,11 +305,11 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
             _core.begin("step body")  # the Profile tab shows no step with nothing inside
             self._is_stepping = True
         if self.record_steps and self._ops:
-            self._ops.begin_step(self.step_num)
+            self._go_on_after(self._ops.begin_step, self.step_num)
 
     def _end_step(self):
         if self._ops:
-            self._ops.end_step()
+            self._go_on_after(self._ops.end_step)
         if self._is_stepping:
             _core.step_end()
             self._is_stepping = False

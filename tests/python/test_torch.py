@@ -11,6 +11,7 @@ import threading
 import time
 import unittest
 import warnings
+from unittest import mock
 
 import recorded
 import tbprof
@@ -99,6 +100,28 @@ class Profile(recorded.Case):
                                        "Incorrect schedule: RECORD followed by NONE",
                                        "Incorrect schedule: RECORD followed by WARMUP",
                                        "Incorrect schedule: WARMUP followed by NONE"])
+
+    def test_what_fails_beside_is_one_warning_and_the_loop_goes_on(self):
+        class Broken:
+            def has_gpu(self):
+                return False
+
+            def start(self):
+                pass
+            stop = start
+
+            def fail(self, *_):
+                raise OSError("torch's profiler is broken")
+            prepare = begin_step = end_step = fail
+        with mock.patch.object(tbprof._torch_ops, "make", lambda *_: Broken()):
+            with profile(schedule=schedule(wait=1, warmup=1, active=2, repeat=1), native=True) as p:
+                for i in range(5):
+                    with record_function(f"work {i}"):
+                        pass
+                    p.step()
+        self.assertEqual(self.labels(p.run), ["ProfilerStep#2", "ProfilerStep#3", "work 2", "work 3"])
+        self.assertEqual(self.told(), ["tbprof.torch.profile: OSError: torch's profiler is broken; training goes on with "
+                                       "what this trace has"])
 
     def test_torchs_own_actions_are_as_good(self):
         import enum
