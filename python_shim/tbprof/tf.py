@@ -68,7 +68,7 @@ def stop(save=True):
         try:
             _core.stop(save)
         except errors.UnavailableError as e:
-            if not _core.is_active(0) and "no " in str(e).lower():
+            if str(e).startswith("no profiler session"):
                 e = errors.UnavailableError(f"Cannot export profiling results. No profiler is running. ({e})")
             raise _error(errors.UnavailableError, str(e)) from None
 

@@ -312,6 +312,12 @@ class TensorFlowStyle(recorded.Case):
             tbprof.tf.start(self.logdir)
         tbprof.tf.stop(save=False)
 
+    def test_a_run_that_cannot_be_written_is_no_session_that_was_missing(self):
+        full = errors.UnavailableError("cannot write output: No space left on device")
+        with mock.patch.object(tbprof.tf._core, "stop", side_effect=full), \
+                self.assertRaisesRegex(errors.UnavailableError, "^cannot write output: No space left on device$"):
+            tbprof.tf.stop()
+
     def test_refusals_are_tensorflows_too(self):
         class OpError(Exception):
             def __init__(self, node_def, op, message):
