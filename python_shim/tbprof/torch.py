@@ -115,10 +115,19 @@ class _Handler:
         self._suffix, self._export, self._is_kineto = suffix, export, is_kineto
 
     def __call__(self, prof):
-        if not self._is_kineto and isinstance(prof, profile):
-            if prof.on_trace_ready is not self:  # else the run is there: it was written when the trace stopped
-                self._take(prof.run)
+        if not isinstance(prof, profile):
+            self._write(prof)
             return
+        try:
+            if self._is_kineto:
+                self._write(prof)
+            elif prof.on_trace_ready is not self:  # else the run is there: it was written when the trace stopped
+                self._take(prof.run)
+        except Exception as e:  # pylint: disable=broad-except
+            _core.tell(f"tbprof: the trace could not be written to {self.dir_name} ({_core.text_of(e)})")
+
+    def _write(self, prof):
+        """As torch's handler does, errors included."""
         import socket
         import time
         try:
@@ -134,10 +143,7 @@ class _Handler:
         if not run:
             return  # there is no trace, which has been told
         from tbprof import _remote
-        try:
-            _remote.copy_run(run, self.dir_name, self.worker_name)
-        except Exception as e:  # pylint: disable=broad-except
-            _core.tell(f"tbprof: the trace could not be copied to {self.dir_name} ({_core.text_of(e)})", stacklevel=4)
+        _remote.copy_run(run, self.dir_name, self.worker_name)
 
 
 def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, use_python_export=False, *, kineto=False):

@@ -123,6 +123,16 @@ class Profile(recorded.Case):
         self.assertEqual(self.told(), ["tbprof.torch.profile: OSError: torch's profiler is broken; training goes on with "
                                        "what this trace has"])
 
+    def test_a_trace_that_cannot_be_written_is_one_warning(self):
+        open(self.logdir, "w").close()
+        handler = tensorboard_trace_handler(os.path.join(self.logdir, "below"), kineto=True)
+        with profile(schedule=schedule(wait=0, warmup=0, active=1, repeat=1), on_trace_ready=handler, native=False) as p:
+            p.step()
+            p.step()
+        self.assertEqual(p.step_num, 2)
+        (told,) = self.told()
+        self.assertIn("could not be written to ", told)
+
     def test_torchs_own_actions_are_as_good(self):
         import enum
         theirs = enum.Enum("theirs", {"NONE": 0, "WARMUP": 1, "RECORD": 2, "RECORD_AND_SAVE": 3})
