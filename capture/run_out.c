@@ -83,6 +83,8 @@ static int write_file(struct tbp_collect *c, const char *path, struct tbp_run_re
     return status;
 }
 
+enum { UTF8_BYTES = 4 };
+
 static struct tbp_str host_of(struct tbp_arena *arena, const struct tbp_run_request *request,
                               const struct tbp_spool_header *h) {
     char suffix[64] = "";
@@ -90,8 +92,17 @@ static struct tbp_str host_of(struct tbp_arena *arena, const struct tbp_run_requ
         snprintf(suffix, sizeof suffix, "%s", request->host_suffix);
     else
         tbp_run_option(h->options, "host_suffix", suffix, sizeof suffix);
-    return tbp_str_c(tbp_arena_printf(arena, "%.*s%s", TBP_RUNDIR_HOST_BYTES,
-                                      *h->hostname ? h->hostname : "localhost", suffix));
+    struct tbp_str host = tbp_str_c(*h->hostname ? h->hostname : "localhost");
+    if (host.n > TBP_RUNDIR_HOST_BYTES) { /* not within a character */
+        host.n = TBP_RUNDIR_HOST_BYTES;
+        size_t whole = tbp_utf8_valid_prefix(host);
+        host.n -= host.n - whole < UTF8_BYTES ? host.n - whole : 0;
+    }
+    /* Files of that name are of all hosts together, and go when a host joins. */
+    bool is_taken =
+        tbp_str_is(host, TBP_RUNDIR_ALL_HOSTS) || tbp_str_starts(host, TBP_RUNDIR_ALL_HOSTS ".");
+    return tbp_str_c(
+        tbp_arena_printf(arena, "%s%.*s%s", is_taken ? "_" : "", (int)host.n, host.p, suffix));
 }
 
 /* What was asked for if it can be a name, else the time. */

@@ -347,6 +347,31 @@ Test(run_out, names_that_lead_elsewhere_are_not_taken) {
     expect_file("plugins/profile/2026_01_01_00_00_00/a_b_c.xplane.pb", true);
 }
 
+Test(run_out, a_host_of_the_name_of_all_of_them_keeps_its_profile) {
+    static const char *const names[] = {"ALL_HOSTS", "ALL_HOSTS.local"};
+    static const char *const files[] = {"_ALL_HOSTS.xplane.pb", "_ALL_HOSTS.local.xplane.pb"};
+    for (size_t i = 0; i < 2; i++) {
+        char path[128];
+        snprintf(m.head->hostname, sizeof m.head->hostname, "%s", names[i]);
+        snprintf(path, sizeof path, "plugins/profile/r%zu", i);
+        cr_assert_eq(write_run(path + strlen("plugins/profile/")), TBP_OK, "%s", err.message);
+        snprintf(path, sizeof path, "plugins/profile/r%zu/%s", i, files[i]);
+        expect_file(path, true);
+    }
+}
+
+Test(run_out, a_long_name_of_a_host_is_not_cut_within_a_character) {
+    char expected[256] = "plugins/profile/long/a";
+    memcpy(m.head->hostname, "a", 2);
+    for (int i = 0; i < 100; i++) /* 2 bytes each: 160 bytes end within the 80th */
+        memcpy(m.head->hostname + 1 + 2 * i, "\xc3\xbc", 3);
+    for (int i = 0; i < 79; i++)
+        strcat(expected, "\xc3\xbc");
+    strcat(expected, ".xplane.pb");
+    cr_assert_eq(write_run("long"), TBP_OK, "%s", err.message);
+    expect_file(expected, true);
+}
+
 Test(run_out, nothing_stays_after_a_failure) {
     char blocked[128];
     snprintf(blocked, sizeof blocked, "%s/plugins", logdir);
