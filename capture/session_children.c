@@ -11,6 +11,7 @@
 #include "capture/spool_file.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -81,10 +82,21 @@ static void harvest_open(int fd, const char *path, const char *run) {
     munmap(data, (size_t)st.st_size);
 }
 
+static void say_unread(const char *path) {
+    tbp_log(
+        TBP_LOG_WARNING,
+        "what children recorded is not in the run: '%s' cannot be read: %s; run `tbprof recover "
+        "%s` when they have ended",
+        path, strerror(errno), path);
+}
+
 static void harvest_one(const char *path, const char *run) {
     int fd = tbp_spool_file_open(path);
-    if (fd < 0)
+    if (fd < 0) {
+        if (errno != ENOENT) /* a child that has written its run removes it */
+            say_unread(path);
         return;
+    }
     harvest_open(fd, path, run);
     tbp_spool_file_close(fd);
 }
@@ -96,6 +108,8 @@ void tbp_session_harvest(const struct tbp_session *s, const char *run_path) {
     DIR *folder = has_children && own ? opendir(s->spool->folder) : NULL;
     struct dirent *entry;
     char path[sizeof s->spool->path];
+    if (has_children && own && !folder)
+        say_unread(s->spool->folder);
     while (folder && (entry = readdir(folder))) {
         if (!tbp_str_ends(tbp_str_c(entry->d_name), ".tbs") || !strcmp(entry->d_name, own + 1))
             continue;

@@ -7,11 +7,14 @@
  */
 #include "capture/tbprof.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +106,26 @@ static void children(void) {
     work_ms(5);
     while (wait(NULL) > 0)
         ;
+    say("stop", tbprof_stop(1));
+}
+
+static bool opens_no_spools; /* as without descriptors: the folder of the session's */
+DIR *opendir(const char *name) {
+    DIR *(*next)(const char *);
+    *(void **)(void *)&next = dlsym(RTLD_NEXT, "opendir");
+    const char *spools = getenv("TBPROF_SPOOL_DIR");
+    errno = EMFILE;
+    return opens_no_spools && strncmp(name, spools, strlen(spools)) == 0 ? NULL : next(name);
+}
+
+static void children_unread(void) {
+    tbprof_options options = quiet_options();
+    options.follow_fork = 1;
+    say("start", tbprof_start(logdir, &options));
+    fork_worker();
+    work_ms(5);
+    wait(NULL);
+    opens_no_spools = true;
     say("stop", tbprof_stop(1));
 }
 
@@ -518,6 +541,7 @@ static const struct {
 } scenarios[] = {
     {"many_sessions", many_sessions},
     {"children", children},
+    {"children_unread", children_unread},
     {"child_that_stops", child_that_stops},
     {"child_goes_on", child_goes_on},
     {"stops_at_once", stops_at_once},

@@ -84,6 +84,18 @@ class Runtime(Case):
         self.assertEqual(sorted(self.events(h) for h in hosts), [1, 1, 1])
         self.assertEqual(self.spools(), [])
 
+    def test_children_that_cannot_be_read_are_told_and_recovered(self):
+        out = self.scenario("children_unread")
+        self.assertEqual([c for _, c in self.statuses(out)], [0, 0])
+        self.assertRegex(self.err, "what children recorded is not in the run: .* cannot be read: Too many open files; run "
+                         "`tbprof recover ")
+        (hosts,) = self.runs().values()
+        self.assertEqual([self.events(h) for h in hosts], [1])
+        self.expect(0, "recover", self.path("spool"))
+        (hosts,) = self.runs().values()
+        self.assertEqual([self.events(h) for h in hosts], [1, 1])
+        self.assertEqual(self.spools(), [])
+
     def test_a_child_that_stops_leaves_the_spool_of_its_parent_alone(self):
         out = self.scenario("child_that_stops")
         self.assertEqual(self.statuses(out), [("start", 0), ("stop in the child", 0), ("stop", 0)])
