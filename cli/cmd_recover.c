@@ -51,7 +51,7 @@ struct recovering {
     char **places;
     size_t n_places;
     struct tbp_json *json; /* NULL: for people */
-    size_t n_told, n_failed, n_foreign;
+    size_t n_told, n_failed, n_foreign, n_unread;
 };
 
 static void tell_json(struct recovering *r, const char *spool,
@@ -121,6 +121,13 @@ static int find(struct recovering *r, struct tbp_spool_paths *paths, struct tbp_
     return status;
 }
 
+/* Of places that were named: in /tmp there are folders of others. */
+static void tell_unread(struct recovering *r, const struct tbp_spool_paths *paths) {
+    r->n_unread = r->n_places ? paths->unread.n : 0;
+    for (size_t i = 0; i < r->n_unread && !r->v->watch; i++)
+        tbp_cli_warn(r->cli, "'%s' cannot be read: there may be spools in it", paths->unread.at[i]);
+}
+
 /* One round over all places. A watch tells of runs only: what fails would fail in each round. */
 static int recover_all(struct recovering *r, struct tbp_error *err) {
     struct tbp_spool_paths paths = {0};
@@ -132,6 +139,7 @@ static int recover_all(struct recovering *r, struct tbp_error *err) {
     tbp_arena_init(&arena);
     int status = find(r, &paths, &arena, err);
     r->n_failed = r->n_foreign = 0;
+    tell_unread(r, &paths);
     for (size_t i = 0; i < paths.list.n && !status; i++) {
         struct tbp_recover_result got;
         tbp_recover_spool(&got, &arena, paths.list.at[i], &request);
@@ -141,7 +149,7 @@ static int recover_all(struct recovering *r, struct tbp_error *err) {
             tell(r, paths.list.at[i], &got);
     }
     fflush(stdout);
-    tbp_vec_release(&paths.list);
+    tbp_spool_paths_release(&paths);
     tbp_arena_release(&arena);
     return status;
 }
@@ -162,6 +170,9 @@ static int finish(struct recovering *r, struct tbp_error *err) {
     if (r->n_failed)
         return tbp_fail(err, TBP_E_FORMAT, "%zu spool%s %s recovered", r->n_failed,
                         r->n_failed == 1 ? "" : "s", r->v->dry_run ? "cannot be" : "not");
+    if (r->n_unread)
+        return tbp_fail(err, TBP_E_IO, "%zu folder%s could not be looked through", r->n_unread,
+                        r->n_unread == 1 ? "" : "s");
     return TBP_OK;
 }
 

@@ -93,6 +93,11 @@ static bool look(struct tbp_spool_paths *paths, struct places *places, struct tb
     return is_read;
 }
 
+void tbp_spool_paths_release(struct tbp_spool_paths *paths) {
+    tbp_vec_release(&paths->list);
+    tbp_vec_release(&paths->unread);
+}
+
 /* Looks through all places and the folders in them; false: the first could not be read. */
 static bool look_through(struct tbp_spool_paths *paths, struct places *places,
                          struct tbp_arena *arena) {
@@ -104,6 +109,8 @@ static bool look_through(struct tbp_spool_paths *paths, struct places *places,
         if (i == 0) {
             is_read = is_read_now;
             code = errno;
+        } else if (!is_read_now && errno != ENOENT) {
+            *tbp_vec_push(&paths->unread) = at.path;
         }
     }
     tbp_vec_release(&places->list);

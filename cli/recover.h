@@ -12,8 +12,10 @@
 #include "base/vec.h"
 
 struct tbp_spool_paths {
-    TBP_VEC(const char *) list; /* in order of names, folder by folder */
+    TBP_VEC(const char *) list;   /* in order of names, folder by folder */
+    TBP_VEC(const char *) unread; /* folders below that could not be looked through */
 };
+void tbp_spool_paths_release(struct tbp_spool_paths *paths);
 
 /* Appends the spools at a place: a file, or a folder with spools in it or in folders below. Fails
  * with TBP_E_NOT_FOUND or TBP_E_IO. */

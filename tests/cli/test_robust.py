@@ -240,6 +240,12 @@ class Robust(Case):
                      ["convert", self.path("readable", "h.xplane.pb"), "-o", self.path("folder", "x")]):
             r = subprocess.run([program, *args], capture_output=True, text=True, user=NOBODY, group=NOBODY, cwd="/")
             self.check_failure(r, 2, "permission denied", self.tmp)
+        os.mkdir(self.path("spools"), 0o755)
+        os.mkdir(self.path("spools", "tbprof-locked"), 0o700)
+        r = subprocess.run([program, "recover", self.path("spools")], capture_output=True, text=True, user=NOBODY,
+                           group=NOBODY, cwd="/")
+        self.check_failure(r, 2, "tbprof-locked' cannot be read: there may be spools in it",
+                           "1 folder could not be looked through")
 
     def test_inputs_that_are_no_profiles(self):
         for name, data, code in (("text.xplane.pb", b"Hello, this is a plain text.\n" * 9, 1),
