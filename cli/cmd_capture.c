@@ -177,7 +177,7 @@ static void tell_left(struct capture *c) {
                      "spools on their machines: 'tbprof recover --logdir %s' there makes runs of "
                      "them",
                      c->plan.logdir);
-    tbp_vec_release(&paths.list);
+    tbp_spool_paths_release(&paths);
 }
 
 /* ---- the plan ---- */

@@ -275,7 +275,7 @@ static bool recover_left(struct run *r) {
     if (n_alive)
         tbp_cli_note(r->cli, "%zu process%s still recorded; should one die: tbprof recover %s",
                      n_alive, n_alive == 1 ? " is" : "es are", r->spools);
-    tbp_vec_release(&paths.list);
+    tbp_spool_paths_release(&paths);
     return n_alive + n_recovered > 0;
 }
 
