@@ -352,23 +352,30 @@ static int by_moment(const void *a, const void *b, void *ctx) {
     return x->e.bytes < y->e.bytes ? -1 : x->e.bytes > y->e.bytes;
 }
 
-/* A release does not say how much: that of the allocation at its address before it, wherever the
- * rows of the two stand. */
+struct held {
+    int64_t bytes;
+    uint32_t allocator;
+};
+
+/* A release may say neither how much nor of which agent: what the allocation at its address before
+ * it did, wherever the rows of the two stand. */
 static void add_memory(struct rocpd *p, memory_list *list) {
-    BY_ID(int64_t) sizes = {0};
+    BY_ID(struct held) held = {0};
     tbp_sort(list->at, list->n, sizeof *list->at, by_moment, NULL);
     for (size_t i = 0; i < list->n; i++) {
         struct tbp_trace_memory_event *m = &list->at[i].e;
         bool is_release = list->at[i].is_release;
-        if (is_new_id(&sizes.index, (int64_t)m->address, sizes.of.n))
-            *tbp_vec_push(&sizes.of) = 0;
-        int64_t *size = GET(&sizes, (int64_t)m->address);
+        if (is_new_id(&held.index, (int64_t)m->address, held.of.n))
+            *tbp_vec_push(&held.of) = (struct held){0};
+        struct held *at = GET(&held, (int64_t)m->address);
         if (is_release && m->bytes == 0)
-            m->bytes = -*size;
-        *size = is_release ? 0 : m->bytes;
+            m->bytes = -at->bytes;
+        if (is_release && at->bytes)
+            m->allocator = at->allocator;
+        *at = (struct held){is_release ? 0 : m->bytes, m->allocator};
         tbp_trace_memory(&p->gpu.t, m);
     }
-    RELEASE(&sizes);
+    RELEASE(&held);
 }
 
 static void read_memory(struct rocpd *p) {

@@ -461,6 +461,19 @@ class Rocm(Sqlite):
         page = answer("memory_profile", path)["memoryProfilePerAllocator"]["GPU_0"]
         self.assertEqual(int(page["profileSummary"]["peakBytesUsageLifetime"]), 2048)
 
+    def test_a_release_is_of_the_agent_that_allocated(self):
+        """512 bytes of the host (agent 1) from 1.1 to 8 us; the row of the release names no agent, or another one."""
+        for agent in (None, 2):
+            path = self.make(f"{agent}.db", fixtures.rocpd)
+            with contextlib.closing(sqlite3.connect(path)) as db:
+                (table,) = db.execute("SELECT name FROM sqlite_master WHERE name LIKE 'rocpd_memory_allocate%'").fetchone()
+                db.execute(f"UPDATE \"{table}\" SET agent_id = CASE type WHEN 'FREE' THEN ? ELSE 1 END", [agent])
+                db.commit()
+            (host,) = answer("memory_profile", path)["memoryProfilePerAllocator"].items()
+            self.assertEqual(host[0], "host_0")
+            held = [int(s["aggregationStats"]["heapAllocatedBytes"]) for s in host[1]["sampledTimelineSnapshots"]]
+            self.assertEqual(held, [512, 0])
+
     def test_rocpd_with_times_in_a_table_of_their_own(self):
         self.rocpd_facts(self.make("b.db", fixtures.rocpd, is_normal=True))
 
