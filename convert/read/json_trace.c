@@ -323,6 +323,18 @@ static bool has_any(const uint8_t *data, size_t size, const char *const *texts) 
     return false;
 }
 
+/* Somewhere in stretches of a window each, evenly spread over the input; all of it if it is small.
+ * Events may stand in any order, and what tells the format may be far behind what others have. */
+static bool has_any_spread(const uint8_t *data, size_t size, const char *const *texts) {
+    enum { WINDOWS = 16 };
+    if (size <= WINDOWS * WINDOW)
+        return has_any(data, size, texts);
+    for (size_t i = 0; i < WINDOWS; i++)
+        if (has_any(data + (size - WINDOW) / (WINDOWS - 1) * i, WINDOW, texts))
+            return true;
+    return has_any(data + size - WINDOW, WINDOW, texts);
+}
+
 /* The same behind the first `mark`. */
 static bool has_any_from(const uint8_t *data, size_t size, const char *mark,
                          const char *const *texts) {
@@ -332,8 +344,7 @@ static bool has_any_from(const uint8_t *data, size_t size, const char *mark,
 }
 
 bool tbp_json_trace_has_any(const uint8_t *data, size_t size, const char *const *texts) {
-    size_t window = size < WINDOW ? size : WINDOW;
-    return has_any(data, window, texts) || has_any(data + size - window, window, texts) ||
+    return has_any_spread(data, size, texts) ||
            has_any_from(data, size, "\"traceEvents\"", texts) ||
            has_any_from(data, size, "\"X\"", texts); /* names of threads may fill the beginning */
 }
