@@ -18,29 +18,32 @@
 
 #include <pthread.h>
 
-static uint32_t held; /* by the thread that forks; under the locks */
-static bool was_recording;
+static uint32_t held; /* by the thread that forks; under the locks, as all of these */
+static bool was_recording, are_libraries_held;
 
 /* In the order in which they are taken everywhere: libraries (who looks for one waits for the
  * loader), strings, then threads, then files; a spool's own lock comes last and is held for moments
  * only. */
 static void prepare(void) {
-    tbp_libraries_hold();
+    bool are_held = tbp_libraries_hold();
     uint32_t offset = tbp_thread_hold();
     tbp_string_table_lock();
     tbp_threads_lock();
     tbp_spool_files_hold();
     held = offset;
+    are_libraries_held = are_held;
     was_recording = (uint8_t)tbp_state_load() > 0;
 }
 
 static void in_parent(void) {
     uint32_t offset = held;
+    bool are_held = are_libraries_held;
     tbp_spool_files_unhold();
     tbp_threads_unlock();
     tbp_string_table_unlock();
     tbp_thread_unhold(offset);
-    tbp_libraries_unhold();
+    if (are_held)
+        tbp_libraries_unhold();
 }
 
 static void in_child(void) {

@@ -4,6 +4,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 /* Taken before the loader's own; recursive for a signal handler that forks. */
 static pthread_mutex_t look_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -22,8 +23,11 @@ bool tbp_library_is_mapped(const char *name) {
     return is_mapped;
 }
 
-void tbp_libraries_hold(void) {
-    pthread_mutex_lock(&look_lock);
+bool tbp_libraries_hold(void) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 1; /* a look takes microseconds, on a processor of its own */
+    return pthread_mutex_timedlock(&look_lock, &until) == 0;
 }
 
 void tbp_libraries_unhold(void) {
