@@ -264,7 +264,7 @@ int tbp_run_folder_publish(struct tbp_run_folder *f, const char *run, bool is_sh
     int status = tbp_rundir_make(profile, err);
     if (status)
         return status;
-    for (int i = 0; i < MAX_SUFFIX; i = i ? i + 1 : find_free(f, profile, run)) {
+    for (int i = 0; i < MAX_SUFFIX; i = i || is_shared ? i + 1 : find_free(f, profile, run)) {
         const char *target = run_path(f, profile, run, i);
         if (become(f, target) || (is_taken(errno) && is_shared && join(f, target))) {
             f->run = target;

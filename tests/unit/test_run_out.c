@@ -321,15 +321,17 @@ Test(run_out, a_link_in_the_place_of_a_run_leads_nowhere) {
 }
 
 Test(run_out, a_link_in_the_place_of_a_common_run_leads_nowhere) {
-    struct tbp_run_request request = request_for("common", m.head);
     memcpy(m.head->options, "run_shared=1\n", 14);
     cr_assert_eq(mkdir(below("elsewhere"), 0777), 0);
     put_file("elsewhere/notes", "mine");
     cr_assert_eq(write_run("own"), TBP_OK, "%s", err.message); /* makes plugins/profile */
     cr_assert_eq(symlink(below("elsewhere"), below("plugins/profile/common")), 0);
-    cr_assert_eq(tbp_run_write(&request, &result, &err), TBP_OK, "%s", err.message);
+    cr_assert_eq(write_run("common"), TBP_OK, "%s", err.message);
+    memcpy(m.head->options, "run_shared=1\nhost_suffix=_3\n", 29);
+    cr_assert_eq(write_run("common"), TBP_OK, "%s", err.message);
     expect_file("elsewhere/worker.xplane.pb", false);
     expect_file("plugins/profile/common_1/worker.xplane.pb", true);
+    expect_file("plugins/profile/common_1/worker_3.xplane.pb", true); /* together elsewhere */
 }
 
 Test(run_out, a_program_started_by_its_environment_that_recorded_nothing_makes_no_run) {
