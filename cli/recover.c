@@ -75,22 +75,24 @@ static void put_place(struct places *places, const char *path, const char *prefi
     *tbp_vec_push(&places->list) = (struct place){path, prefix, depth, st.st_dev, st.st_ino};
 }
 
+/* False: it could not be read, or what is in it could not; errno says why. */
 static bool look(struct tbp_spool_paths *paths, struct places *places, struct tbp_arena *arena,
                  const struct place *at) {
     struct names names = {0};
-    bool is_read = list_folder(&names, arena, at->path, at->prefix);
+    int code = list_folder(&names, arena, at->path, at->prefix) ? 0 : errno;
     for (size_t i = 0; i < names.list.n; i++) {
         const char *path = names.list.at[i];
         struct stat st;
         if (lstat(path, &st) != 0)
-            continue;
-        if (S_ISDIR(st.st_mode) && at->depth < MAX_DEPTH)
+            code = errno == ENOENT ? code : errno;
+        else if (S_ISDIR(st.st_mode) && at->depth < MAX_DEPTH)
             put_place(places, path, "", at->depth + 1);
         else if (S_ISREG(st.st_mode) && tbp_str_ends(tbp_str_c(path), SPOOL_SUFFIX))
             *tbp_vec_push(&paths->list) = path;
     }
     tbp_vec_release(&names.list);
-    return is_read;
+    errno = code;
+    return code == 0;
 }
 
 void tbp_spool_paths_release(struct tbp_spool_paths *paths) {

@@ -246,6 +246,11 @@ class Robust(Case):
                            group=NOBODY, cwd="/")
         self.check_failure(r, 2, "tbprof-locked' cannot be read: there may be spools in it",
                            "1 folder could not be looked through")
+        os.mkdir(self.path("listed"), 0o744)
+        open(self.path("listed", "worker_1.tbs"), "wb").close()
+        r = subprocess.run([program, "recover", self.path("listed")], capture_output=True, text=True, user=NOBODY,
+                           group=NOBODY, cwd="/")
+        self.check_failure(r, 2, "permission denied", self.path("listed"))
 
     def test_inputs_that_are_no_profiles(self):
         for name, data, code in (("text.xplane.pb", b"Hello, this is a plain text.\n" * 9, 1),
