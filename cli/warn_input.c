@@ -49,8 +49,6 @@ static size_t describe_damage(char *text, size_t size, const struct tbp_ledger *
 void tbp_warn_input(const struct tbp_cli *cli, struct tbp_str path, uint64_t size_bytes,
                     const struct tbp_ledger *l) {
     char text[512];
-    if (cli->common->quiet)
-        return;
     if (size_bytes == 0) {
         tbp_cli_warn(cli, "'%.*s': empty file: no events; an interrupted capture?", (int)path.n,
                      path.p);
