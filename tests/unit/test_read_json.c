@@ -3,6 +3,7 @@
  * Readers of trace events: small documents, and what they are in the model.
  */
 #include "convert/model/stats.h"
+#include "convert/read/json_trace.h"
 #include "convert/read/reader.h"
 
 #include <criterion/criterion.h>
@@ -136,6 +137,24 @@ static const char chrome[] =
     "\"ts\":8},"
     "{\"ph\":\"Z\",\"name\":\"?\",\"pid\":1,\"tid\":1,\"ts\":8},"
     "{\"ph\":\"C\",\"name\":\"n\",\"pid\":1,\"ts\":3,\"args\":{\"v\":1.5}},{}";
+
+/* What tells the format is found wherever it stands in a small document, and in a large one
+ * wherever much of it does: here in every tenth of the events, or in those of one tenth. */
+Test(json_trace, what_tells_the_format_may_stand_anywhere) {
+    static const char plain[] = "{\"ph\":\"X\",\"name\":\"a\"},", mark[] = "{\"cat\":\"marked\"},";
+    static const char *const texts[] = {"\"marked\"", NULL};
+    enum { LARGE = 8 << 20, SMALL = 900 << 10 };
+    uint8_t *data = malloc(LARGE);
+    for (size_t i = 0; i < LARGE; i++)
+        data[i] = (uint8_t)plain[i % (sizeof plain - 1)];
+    cr_expect_not(tbp_json_trace_has_any(data, LARGE, texts));
+    memcpy(data + SMALL / 2, mark, sizeof mark - 1);
+    cr_expect(tbp_json_trace_has_any(data, SMALL, texts));
+    for (size_t i = LARGE / 2; i < LARGE / 2 + LARGE / 10; i += 10 * sizeof mark)
+        memcpy(data + i, mark, sizeof mark - 1);
+    cr_expect(tbp_json_trace_has_any(data, LARGE, texts));
+    free(data);
+}
 
 Test(read_chrome, begin_and_end_are_paired) {
     struct tbp_host h;
