@@ -47,6 +47,7 @@ struct tbp_rec_open {
 };
 struct tbp_rec_scope_walk {
     const struct tbp_recording *recording;
+    bool ring_forgot;               /* records of some threads, since an earlier snapshot */
     struct tbp_rec_scopes crossing; /* of the thread walked last; whoever wants it takes it */
     struct tbp_rec_scopes local;    /* of the run looked at last */
     TBP_VEC(struct tbp_rec_open) open;

@@ -443,6 +443,31 @@ Test(collect, snapshots_split_what_is_open_and_repeat_nothing) {
     tbp_collect_carry_free(carry);
 }
 
+/* Chunk 0 is taken by the snapshot, 1 and 2 are forgotten, and the end of "a" in one of them. */
+Test(collect, what_a_ring_forgot_after_a_snapshot_may_have_ended_what_was_open) {
+    uint32_t a = spool_string(&m, "a"), b = spool_string(&m, "b");
+    struct tbp_collect_carry *carry = tbp_collect_carry_new();
+    m.head->state = TBP_SPOOL_RECORDING;
+    spool_begin(&m, 100, a);
+    const char *first = snapshot(carry, 200);
+    cr_expect_not_null(strstr(first, "100ns +100ns \"a\" open_at_end=1\n"), "%s", first);
+    m.chunk->state = TBP_SPOOL_CHUNK_UNUSED;
+    m.head->n_dropped[TBP_DROP_RING] = 7;
+    spool_chunk(&m, 1, SPOOL_MAKER_TID, 3);
+    spool_begin(&m, 400, b);
+    spool_end(&m, 500, 1);
+    const char *second = snapshot(carry, 600);
+    cr_expect_not_null(strstr(second, "0 +0 \"a\" continued=1 cut_by_lost_records=1\n"), "%s",
+                       second);
+    cr_expect_not_null(strstr(second, "200ns +0 \"tbprof: records dropped\" reason=\"forgotten by "
+                                      "the ring\"\n"),
+                       "%s", second);
+    cr_expect_null(strstr(second, "open_at_end=1"), "%s", second);
+    const char *third = snapshot(carry, 1000);
+    cr_expect_null(strstr(third, "\"a\" "), "%s", third);
+    tbp_collect_carry_free(carry);
+}
+
 /* ---- damage ---- */
 
 Test(collect, records_that_run_out_of_their_chunk_are_left_out) {
