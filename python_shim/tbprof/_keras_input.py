@@ -156,7 +156,9 @@ class Tracked:
 
 
 def _is_keras(function):
-    return (getattr(function, "__module__", None) or "").split(".")[0] in ("keras", "tf_keras")
+    """By where it was written, since functools.wraps copies the name of the module."""
+    function = getattr(function, "python_function", function)  # of a tf.function
+    return getattr(function, "__globals__", {}).get("__name__", "").split(".")[0] in ("keras", "tf_keras")
 
 
 def _takes_one(model):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The callback for Keras, driven by a stand-in for Keras's training loop: the same hooks in the same order."""
 import contextlib
+import functools
 import os
 import subprocess
 import sys
@@ -220,15 +221,12 @@ class Recording(recorded.Case):
 
     def kind_for(self, module="keras.src.backend.tensorflow.trainer", own=None, **attributes):
         """What stands in for the train function of a model of TensorFlow's, made by `module`, or by the program."""
-        def make_train_function(self):
-            pass
-
-        def train_function(iterator):
-            pass
-        for function in (make_train_function, train_function):
-            function.__module__ = "__main__" if function.__name__ == own else module
-        model = type("M", (), {"make_train_function": make_train_function})()
-        model.train_function = train_function
+        def written_in(name):
+            where = "__main__" if name == own else module
+            return functools.update_wrapper(types.FunctionType((lambda _: None).__code__, {"__name__": where}),
+                                            types.SimpleNamespace(__module__=module))  # as functools.wraps does
+        model = type("M", (), {"make_train_function": written_in("make_train_function")})()
+        model.train_function = written_in("train_function")
         vars(model).update(attributes)
         with mock.patch.dict(sys.modules, tensorflow=types.SimpleNamespace(queue=None)), \
                 mock.patch.object(_keras_input, "backend_of", lambda model: "tensorflow"):
@@ -238,6 +236,8 @@ class Recording(recorded.Case):
         """Another one would wait for its second element for ever."""
         self.assertEqual(self.kind_for(), "_TensorFlow")
         self.assertEqual(self.kind_for("tf_keras.src.engine.training", steps_per_execution=1), "_TensorFlow")
+        graph = types.SimpleNamespace(python_function=types.FunctionType((lambda _: None).__code__, {"__name__": "keras.x"}))
+        self.assertEqual(self.kind_for(train_function=graph), "_TensorFlow")
         for different in ({"own": "make_train_function"}, {"own": "train_function"}, {"steps_per_execution": 2},
                           {"steps_per_execution": "auto"},
                           {"steps_per_execution": 1, "_autotune_steps_per_execution": True}):
