@@ -15,7 +15,8 @@ void tbp_unread_release(struct tbp_unread *u) {
 }
 
 bool tbp_is_of_the_file(int code) {
-    return (code <= TBP_E_FORMAT && code >= TBP_E_UTF8) || code == TBP_E_LIMIT;
+    return (code <= TBP_E_FORMAT && code >= TBP_E_UTF8) || code == TBP_E_LIMIT ||
+           code == TBP_E_UNSUPPORTED;
 }
 
 int tbp_unread_load(struct tbp_unread *u, struct tbp_session *s, uint32_t host,
