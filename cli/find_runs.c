@@ -89,6 +89,13 @@ static struct tbp_run_file *add_host(struct tbp_run *run, struct tbp_arena *aren
     return &run->hosts[run->n_hosts++];
 }
 
+/* Why the file, which has the name of a profile, is not taken; NULL: it is. */
+static const char *why_skipped(const struct entry *e) {
+    if (S_ISREG(e->st.st_mode))
+        return NULL;
+    return e->st.st_mode ? "is no regular file" : "is a link to nothing";
+}
+
 static void collect_hosts(struct tbp_run *run, struct tbp_runs *runs, struct tbp_arena *arena,
                           const struct entries *entries) {
     for (size_t i = 0; i < entries->list.n; i++) {
@@ -96,9 +103,8 @@ static void collect_hosts(struct tbp_run *run, struct tbp_runs *runs, struct tbp
         struct tbp_str host;
         if (S_ISDIR(e->st.st_mode) || !host_of(e->name, arena, &host))
             continue;
-        if (!S_ISREG(e->st.st_mode)) {
-            skip(runs, e->path, e->st.st_mode ? "is no regular file" : "is a link to nothing",
-                 true);
+        if (why_skipped(e)) {
+            skip(runs, e->path, why_skipped(e), true);
             continue;
         }
         /* "h.xplane.pb" sorts right before "h.xplane.pb.gz": the plain one serves */
@@ -154,8 +160,12 @@ static void collect_workers(struct tbp_runs *runs, struct tbp_arena *arena, cons
     struct tbp_worker_file f;
     for (size_t i = 0; i < entries->list.n; i++) {
         const struct entry *e = &entries->list.at[i];
-        if (!S_ISREG(e->st.st_mode) || !tbp_worker_file_parse(&f, e->name, arena))
+        if (!tbp_worker_file_parse(&f, e->name, arena))
             continue;
+        if (why_skipped(e)) {
+            skip(runs, e->path, why_skipped(e), true);
+            continue;
+        }
         f.path = e->path;
         f.size_bytes = (uint64_t)e->st.st_size;
         *tbp_vec_push(&files.list) = f;

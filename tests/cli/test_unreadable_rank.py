@@ -53,6 +53,29 @@ class UnreadableRank(Case):
         self.assertEqual(found, [("w1", True), ("w3", True)])
         return got
 
+    def test_a_link_to_nothing_in_the_place_of_a_rank_is_told(self):
+        run = self.run_of([])
+        os.remove(self.path("run", "w1.pt.trace.json"))
+        os.symlink("nowhere", self.path("run", "w1.pt.trace.json"))
+        os.remove(self.path("run", "w3.pt.trace.json"))
+        os.mkfifo(self.path("run", "w3.pt.trace.json"))
+        got = self.expect(0, "stats", run, timeout=60)
+        self.assertRegex(got.stderr, r"w1\.pt\.trace\.json': it is a link to nothing")
+        self.assertRegex(got.stderr, r"w3\.pt\.trace\.json': it is no regular file")
+
+    def test_a_rank_that_is_not_analysed_yet_is_told(self):
+        for rank in range(2):
+            os.makedirs(self.path("ranks", f"{rank}_ascend_pt", "PROF_1"))
+            with open(self.path("ranks", f"{rank}_ascend_pt", "profiler_info.json"), "w") as f:
+                json.dump({"rank_id": rank}, f)
+        os.mkdir(self.path("ranks", "0_ascend_pt", "ASCEND_PROFILER_OUTPUT"))
+        with open(self.path("ranks", "0_ascend_pt", "ASCEND_PROFILER_OUTPUT", "kernel_details.csv"), "w") as f:
+            f.write("Device_id,Name,Type,Start Time(us),Duration(us)\n0,add,Add,1000.5,3\n")
+        got = self.expect(1, "stats", self.path("ranks"))
+        self.assertIn("add", got.stdout)
+        self.assertIn("1_ascend_pt' holds raw data only", got.stderr)
+        self.assertIn("1 of 2 hosts cannot be read: the answer is of the others", got.stderr)
+
     def test_stats_are_of_the_others(self):
         got = self.answer("stats")
         self.assertEqual(got["hosts"], ["w0", "w2"])
