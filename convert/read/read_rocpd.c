@@ -391,7 +391,7 @@ static void read_memory(struct rocpd *p) {
         if (!begin_record(p, &r, &rec))
             continue;
         struct tbp_str type = tbp_sqlite_text(&r, TYPE);
-        bool is_release = tbp_str_has_nocase(type, "FREE");
+        bool is_release = tbp_str_has_nocase(type, "FREE") || tbp_str_has_nocase(type, "RECLAIM");
         int64_t bytes = (int64_t)tbp_sqlite_size(&r, BYTES);
         const struct agent *agent = GET(&p->agents, rec.at.agent);
         int n = snprintf(name, sizeof name, agent && !agent->is_gpu ? "host_%u" : "GPU_%u",

@@ -463,11 +463,12 @@ class Rocm(Sqlite):
 
     def test_a_release_is_of_the_agent_that_allocated(self):
         """512 bytes of the host (agent 1) from 1.1 to 8 us; the row of the release names no agent, or another one."""
-        for agent in (None, 2):
-            path = self.make(f"{agent}.db", fixtures.rocpd)
+        for agent, kind in ((None, "FREE"), (2, "FREE"), (None, "RECLAIM")):
+            path = self.make(f"{agent}{kind}.db", fixtures.rocpd)
             with contextlib.closing(sqlite3.connect(path)) as db:
                 (table,) = db.execute("SELECT name FROM sqlite_master WHERE name LIKE 'rocpd_memory_allocate%'").fetchone()
-                db.execute(f"UPDATE \"{table}\" SET agent_id = CASE type WHEN 'FREE' THEN ? ELSE 1 END", [agent])
+                db.execute(f"UPDATE \"{table}\" SET agent_id = 1 WHERE type = 'ALLOC'")
+                db.execute(f"UPDATE \"{table}\" SET agent_id = ?, type = ? WHERE type = 'FREE'", [agent, kind])
                 db.commit()
             (host,) = answer("memory_profile", path)["memoryProfilePerAllocator"].items()
             self.assertEqual(host[0], "host_0")
