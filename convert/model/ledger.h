@@ -66,6 +66,8 @@ enum tbp_damage {
     X(NOT_SHOWN, "not_shown", "records of a kind that no page shows", 0, NONE)                     \
     X(TABLE_CUT, "table_cut", "tables of a database that break off before their last row", 1,      \
       FILE)                                                                                        \
+    X(NO_TABLE, "no_table", "files of a folder that are no such table as their names say", 1,      \
+      FILE)                                                                                        \
     X(SHORT_ROW, "short_row", "rows of tables that lack what is needed", 1, NONE)                  \
     X(TRACK_CAP, "track_cap", "events on threads beyond the 32768th", 1, NONE)                     \
     X(UNMATCHED_FREE, "unmatched_free", "memory given back that was not taken while recorded", 0,  \

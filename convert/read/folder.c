@@ -183,3 +183,26 @@ bool tbp_folder_numbered(struct tbp_str name, const char *prefix, const char *su
     *id = (uint32_t)n;
     return true;
 }
+
+bool tbp_folder_is_strange(const struct tbp_folder_file *f) {
+    static const char blanks[] = " \t\r\n\xef\xbb\xbf";
+    struct tbp_str text = f->bytes;
+    while (text.n && memchr(blanks, *text.p, sizeof blanks - 1))
+        text = tbp_str_sub(text, 1, text.n);
+    if (text.n == 0)
+        return false;
+    if (tbp_str_ends(f->name, ".json"))
+        return *text.p != '{' && *text.p != '[';
+    struct tbp_str line = tbp_str_sub(text, 0, tbp_str_find(text, '\n'));
+    if (tbp_str_ends(f->name, ".csv"))
+        return tbp_str_find(line, ',') == line.n;
+    for (size_t i = 0; i < text.n; i++)
+        if (text.p[i] >= '0' && text.p[i] <= '9')
+            return false;
+    return true;
+}
+
+void tbp_folder_count_strange(struct tbp_ledger *l, const struct tbp_input *in,
+                              const struct tbp_folder_file *f) {
+    tbp_ledger_count(l, TBP_LEDGER_NO_TABLE, 1, (uint64_t)((const uint8_t *)f->bytes.p - in->data));
+}

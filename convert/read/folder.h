@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "convert/model/ledger.h"
 
 struct tbp_folder_file {
     struct tbp_str name, bytes;
@@ -31,6 +32,13 @@ bool tbp_folder_is(const uint8_t *data, size_t size);
 struct tbp_folder_walk tbp_folder_walk(const uint8_t *data, size_t size);
 /* False at the end, or where the packed bytes are not as they were made. */
 bool tbp_folder_next(struct tbp_folder_walk *w, struct tbp_folder_file *f);
+
+/* It is no table of any kind: JSON that does not begin as such, CSV whose heading has one column,
+ * text without a number. Nothing at all is an empty table. */
+bool tbp_folder_is_strange(const struct tbp_folder_file *f);
+/* Counts a file that is no such table as its name says. */
+void tbp_folder_count_strange(struct tbp_ledger *l, const struct tbp_input *in,
+                              const struct tbp_folder_file *f);
 
 /* "NAME_12.csv" with this beginning and end: 12, else false. Without a number: 0. */
 bool tbp_folder_numbered(struct tbp_str name, const char *prefix, const char *suffix, uint32_t *id);

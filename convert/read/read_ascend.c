@@ -363,6 +363,13 @@ static bool has_output(const struct tbp_host *h) {
     return false;
 }
 
+static void count_strange(struct tbp_host *h) {
+    struct tbp_folder_walk w = tbp_folder_walk(h->input.data, h->input.size);
+    for (struct tbp_folder_file f; tbp_folder_next(&w, &f);)
+        if (tbp_str_starts(f.name, OUTPUT) && tbp_folder_is_strange(&f))
+            tbp_folder_count_strange(&h->ledger, &h->input, &f);
+}
+
 static void describe_devices(struct ascend *a) {
     for (unsigned i = 0; i < 64; i++) {
         char name[32];
@@ -383,6 +390,7 @@ static int read_ascend(struct tbp_host *host, struct tbp_pool *pool, struct tbp_
                         "'%.*s' holds raw data only, not analysed yet: run the vendor's analysis "
                         "(torch_npu.profiler.profiler.analyse), then convert the folder again",
                         (int)(host->path.n < 100 ? host->path.n : 100), host->path.p);
+    count_strange(host);
     tbp_ascend_timeline_begin(&a.timeline, host);
     a.t = &a.timeline.jt.trace;
     each_file(&a, host, OUTPUT "trace_view.json", read_links);

@@ -157,8 +157,11 @@ static void read_devices(struct tbp_mindspore *m, const struct tbp_host *h) {
     struct devices devices = {0};
     uint32_t id;
     for (struct tbp_folder_file f; tbp_folder_next(&w, &f);)
-        if (is_ours(f.name, &id))
+        if (is_ours(f.name, &id)) {
             note_device(&devices, id);
+            if (tbp_folder_is_strange(&f))
+                tbp_folder_count_strange(&m->jt.host->ledger, &h->input, &f);
+        }
     m->marks_steps = true;
     for (size_t i = 0; i < devices.ids.n; i++) {
         m->device = devices.ids.at[i];

@@ -179,16 +179,30 @@ static struct tbp_str bytes_of(const struct tbp_host *h) {
     return (struct tbp_str){(const char *)h->input.data, h->input.size};
 }
 
-static void read_tables(struct rocprof *r, const struct tbp_host *h) {
+/* By its name, a table that is read. */
+static bool is_table(struct tbp_str name) {
+    static const char *const tables[] = {"kernel_trace.csv", "memory_copy_trace.csv",
+                                         "hip_api_trace.csv", "hsa_api_trace.csv",
+                                         "marker_api_trace.csv"};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (tbp_str_ends(name, tables[i]))
+            return true;
+    return false;
+}
+
+static void read_tables(struct rocprof *r, struct tbp_host *h) {
     struct tbp_rocprof_agents agents = {0};
     if (!tbp_folder_is(h->input.data, h->input.size)) {
         tbp_rocprof_note_agents(&agents, bytes_of(h));
         tbp_rocprof_read_table(&r->gpu, &agents, bytes_of(h));
     }
     struct tbp_folder_walk w = tbp_folder_walk(h->input.data, h->input.size), again = w;
-    for (struct tbp_folder_file f; tbp_folder_next(&w, &f);)
+    for (struct tbp_folder_file f; tbp_folder_next(&w, &f);) {
+        if (is_table(f.name) && f.bytes.n && tbp_rocprof_table_of(f.bytes) == TBP_ROCPROF_NONE)
+            tbp_folder_count_strange(&h->ledger, &h->input, &f);
         if (tbp_str_ends(f.name, ".csv"))
             tbp_rocprof_note_agents(&agents, f.bytes);
+    }
     for (struct tbp_folder_file f; tbp_folder_next(&again, &f);)
         if (tbp_str_ends(f.name, ".csv"))
             tbp_rocprof_read_table(&r->gpu, &agents, f.bytes);
@@ -225,14 +239,10 @@ static const char *const json_marks[] = {"\"BeginNs\"", "\"KernelExecution\"",
 
 static int probe(const uint8_t *data, size_t size) {
     enum { LIKELY = 65, CERTAIN = 90 };
-    static const char *const tables[] = {"kernel_trace.csv", "memory_copy_trace.csv",
-                                         "hip_api_trace.csv", "hsa_api_trace.csv",
-                                         "marker_api_trace.csv"};
     struct tbp_folder_walk w = tbp_folder_walk(data, size);
     for (struct tbp_folder_file f; tbp_folder_next(&w, &f);)
-        for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-            if (tbp_str_ends(f.name, tables[i]))
-                return CERTAIN;
+        if (is_table(f.name))
+            return CERTAIN;
     if (tbp_json_trace_looks_so(data, size))
         return tbp_json_trace_has_any(data, size, json_marks) ? LIKELY : 0;
     bool is_text = size && !memchr(data, 0, size < 512 ? size : 512);

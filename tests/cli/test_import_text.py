@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import unittest
 
 from facts import answer, events, ledger, lines, ops, rows, steps, sums
@@ -340,6 +341,17 @@ class RocProf(Import):
         self.assertEqual(ops(path), {"step": (2, 2950)})
         self.assertEqual(ops(path, "Device"), {"step": (1, 500)})  # the kernel that step 0 calls
         self.becomes_a_run(path)
+
+    def test_a_file_of_a_folder_that_is_no_table_is_a_loss(self):
+        for fixture, name in (("mindspore", "ascend_timeline_display_3.json"), ("mindspore", "minddata_pipeline_raw_3.csv"),
+                              ("mindspore", "minddata_aicpu_3.txt"), ("rocprofv3", "x_kernel_trace.csv")):
+            path = self.fixture(fixture)
+            self.assertNotIn("no_table", ledger(path)["ledger"].get("counters", {}))
+            with open(os.path.join(path, name), "w") as f:
+                f.write("garbage\n")
+            self.assertEqual(ledger(path)["ledger"]["counters"]["no_table"]["count"], 1, name)
+            self.expect(1, "convert", path, "-o", self.path("o"), "--strict", "-q")
+            shutil.rmtree(path)
 
     def test_nanoseconds_of_arguments_count(self):
         path = self.fixture("rocprof.json")
