@@ -16,7 +16,8 @@
 static bool is_damage_of_file(enum tbp_ledger_key k) {
     return k == TBP_LEDGER_BAD_WIRE || k == TBP_LEDGER_TRUNCATED || k == TBP_LEDGER_EVENT_DROPPED ||
            k == TBP_LEDGER_STAT_DROPPED || k == TBP_LEDGER_GZIP_DAMAGED ||
-           k == TBP_LEDGER_GZIP_TAIL || k == TBP_LEDGER_JSON_CUT || k == TBP_LEDGER_TABLE_CUT;
+           k == TBP_LEDGER_GZIP_TAIL || k == TBP_LEDGER_JSON_CUT || k == TBP_LEDGER_TABLE_CUT ||
+           k == TBP_LEDGER_NO_TABLE;
 }
 
 Test(ledger, each_counter_has_its_kind_of_damage) {
