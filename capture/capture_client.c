@@ -10,6 +10,7 @@
 #include "capture/capture_request.h"
 #include "capture/capture_scan.h"
 #include "capture/client_request.h"
+#include "capture/local_time.h"
 #include "plugin_data/marker.h"
 #include "plugin_data/rundir.h"
 #include "plugin_data/sink.h"
@@ -327,7 +328,7 @@ static int name_run(struct trace *t, struct tbp_error *err) {
     const char *wish = t->plan->session_id;
     if (wish && !tbp_capture_is_name(tbp_str_c(wish)))
         return tbp_fail(err, TBP_E_USAGE, "'%s' is no name of a run: " TBP_CAPTURE_NAME_RULE, wish);
-    tbp_rundir_time_name(name, (time_t)(tbp_realtime_ns() / 1000000000));
+    tbp_local_time_name(name, (time_t)(tbp_realtime_ns() / 1000000000));
     wish = wish ? wish : name;
     const char *run = tbp_arena_printf(t->arena, "%s", wish);
     for (unsigned i = 1;

@@ -7,9 +7,9 @@
  */
 #include "capture/fork.h"
 
+#include "capture/fork_gate.h"
 #include "capture/gpu_session.h"
 #include "capture/janitor.h"
-#include "capture/mapped_library.h"
 #include "capture/session.h"
 #include "capture/spool_file.h"
 #include "capture/state.h"
@@ -19,31 +19,31 @@
 #include <pthread.h>
 
 static uint32_t held; /* by the thread that forks; under the locks, as all of these */
-static bool was_recording, are_libraries_held;
+static bool was_recording, is_gate_closed;
 
-/* In the order in which they are taken everywhere: libraries (who looks for one waits for the
- * loader), strings, then threads, then files; a spool's own lock comes last and is held for moments
+/* In the order in which they are taken everywhere: the gate (who is inside waits for the C library
+ * alone), strings, then threads, then files; a spool's own lock comes last and is held for moments
  * only. */
 static void prepare(void) {
-    bool are_held = tbp_libraries_hold();
+    bool is_closed = tbp_fork_gate_close();
     uint32_t offset = tbp_thread_hold();
     tbp_string_table_lock();
     tbp_threads_lock();
     tbp_spool_files_hold();
     held = offset;
-    are_libraries_held = are_held;
+    is_gate_closed = is_closed;
     was_recording = (uint8_t)tbp_state_load() > 0;
 }
 
 static void in_parent(void) {
     uint32_t offset = held;
-    bool are_held = are_libraries_held;
+    bool is_closed = is_gate_closed;
     tbp_spool_files_unhold();
     tbp_threads_unlock();
     tbp_string_table_unlock();
     tbp_thread_unhold(offset);
-    if (are_held)
-        tbp_libraries_unhold();
+    if (is_closed)
+        tbp_fork_gate_open();
 }
 
 static void in_child(void) {
@@ -53,7 +53,7 @@ static void in_child(void) {
     tbp_janitor_after_fork();
     tbp_gpu_after_fork();
     tbp_spool_files_after_fork();
-    tbp_libraries_after_fork();
+    tbp_fork_gate_after_fork();
     tbp_session_after_fork(was_recording);
 }
 

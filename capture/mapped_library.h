@@ -12,11 +12,4 @@
 /* Whether the name of some mapped file, without its folder, begins so ("libcuda.so"). */
 bool tbp_library_is_mapped(const char *name);
 
-/* Around fork: nobody looks meanwhile, since the loader's lock would stay taken in the child.
- * False: not to be had in a moment; a signal handler may fork in a thread that has the loader's
- * lock, for which who looks waits. */
-bool tbp_libraries_hold(void);
-void tbp_libraries_unhold(void);
-void tbp_libraries_after_fork(void);
-
 #endif

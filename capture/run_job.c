@@ -7,6 +7,7 @@
 #include "capture/run_job.h"
 
 #include "base/arena.h"
+#include "capture/local_time.h"
 #include "plugin_data/rundir.h"
 
 #include <errno.h>
@@ -106,7 +107,7 @@ static bool propose(struct tbp_arena *arena, const char *path, const char *name)
 static void agree(struct tbp_run_job *job, struct tbp_arena *arena, const char *folder,
                   const char *key, unsigned n) {
     char mine[TBP_RUNDIR_TIME_NAME];
-    tbp_rundir_time_name(mine, time(NULL));
+    tbp_local_time_name(mine, time(NULL));
     for (int tries = 0, i = 0; tries < MAX_FILES; tries++) {
         const char *path = tbp_arena_printf(arena, "%s/job-%s-%u.%d", folder,
                                             tbp_rundir_clean_host(arena, tbp_str_c(key)), n, i);

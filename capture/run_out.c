@@ -5,6 +5,7 @@
 #include "capture/run_out.h"
 
 #include "base/log.h"
+#include "capture/local_time.h"
 #include "capture/run_convert.h"
 #include "capture/run_folder.h"
 #include "capture/run_job.h"
@@ -112,7 +113,7 @@ static const char *run_of(struct tbp_arena *arena, const struct tbp_run_request 
     if (tbp_rundir_is_run_name(tbp_str_c(run)))
         return run;
     char *name = TBP_NEW_N(arena, char, TBP_RUNDIR_TIME_NAME);
-    tbp_rundir_time_name(name, (time_t)(tbp_collect_start_ns(c) / 1000000000));
+    tbp_local_time_name(name, (time_t)(tbp_collect_start_ns(c) / 1000000000));
     return name;
 }
 

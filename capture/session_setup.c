@@ -7,6 +7,7 @@
 
 #include "capture/capture_options.h"
 #include "capture/clock.h"
+#include "capture/local_time.h"
 #include "capture/state.h"
 #include "capture/thread.h"
 #include "plugin_data/rundir.h"
@@ -97,10 +98,8 @@ static int set_options(struct tbp_session *s, const tbprof_options *given, struc
 
 static void set_holder(struct tbp_session *s) {
     char name[16] = "", when[32];
-    time_t now = time(NULL);
-    struct tm local;
+    struct tm local = tbp_local_time(time(NULL));
     prctl(PR_GET_NAME, name);
-    localtime_r(&now, &local);
     strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
     int n =
         snprintf(s->holder, sizeof s->holder, "started by thread %ld ('%.15s') for '%.90s' at %s",
@@ -125,7 +124,7 @@ static void spool_name(const struct tbp_session *s, char *to, size_t size) {
 static int open_spool(struct tbp_session *s, char *warning, size_t warning_size,
                       struct tbp_error *err) {
     char time_name[TBP_RUNDIR_TIME_NAME], session[64], file[320];
-    tbp_rundir_time_name(time_name, time(NULL));
+    tbp_local_time_name(time_name, time(NULL));
     snprintf(session, sizeof session, "%s-%d-%u", time_name, (int)getpid(), s->generation);
     spool_name(s, file, sizeof file);
     struct tbp_spool_request request = {
@@ -174,7 +173,7 @@ static void join_job(struct tbp_session *s) {
     tbp_run_job_find(&s->job, s->logdir, s->session_id);
     s->job.is_shared |= s->options.follow_fork != 0;
     if (s->job.is_shared && !*s->job.run) { /* no other program's, nor an earlier session's */
-        tbp_rundir_time_name(s->job.run, time(NULL));
+        tbp_local_time_name(s->job.run, time(NULL));
         size_t n = strlen(s->job.run);
         snprintf(s->job.run + n, sizeof s->job.run - n, "_%d_%u", (int)getpid(), s->generation);
     }
