@@ -263,7 +263,7 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
 
     def _open_cycle(self, action):
         if action is not ProfilerAction.NONE and action is not None:
-            self._go_on_after(self.prepare_trace)
+            self._prepare()
         if action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
             self._begin_trace()
 
@@ -272,6 +272,13 @@ class profile:  # pylint: disable=invalid-name,too-many-instance-attributes
             self.on_trace_ready(self)
 
     # A trace of the schedule that fails is a warning, and its cycle has none: the training goes on.
+
+    def _prepare(self):
+        try:
+            self.prepare_trace()
+        except Exception as e:  # pylint: disable=broad-except
+            self._ops = None  # it would not start, and our own trace with it
+            self._tell(e, "without torch's own profiler")
 
     def _go_on_after(self, call, *arguments):
         try:

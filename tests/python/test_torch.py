@@ -106,22 +106,30 @@ class Profile(recorded.Case):
             def has_gpu(self):
                 return False
 
-            def start(self):
-                pass
-            stop = start
-
             def fail(self, *_):
                 raise OSError("torch's profiler is broken")
-            prepare = begin_step = end_step = fail
-        with mock.patch.object(tbprof._torch_ops, "make", lambda *_: Broken()):
-            with profile(schedule=schedule(wait=1, warmup=1, active=2, repeat=1), native=True) as p:
-                for i in range(5):
-                    with record_function(f"work {i}"):
-                        pass
-                    p.step()
-        self.assertEqual(self.labels(p.run), ["ProfilerStep#2", "ProfilerStep#3", "work 2", "work 3"])
-        self.assertEqual(self.told(), ["tbprof.torch.profile: OSError: torch's profiler is broken; training goes on with "
-                                       "what this trace has"])
+            begin_step = end_step = fail
+
+            def start(self, *_):
+                pass
+            prepare = stop = start
+
+        class Unprepared(Broken):
+            """Torch's refuses to start, too, then."""
+            prepare = start = Broken.fail
+            begin_step = end_step = Broken.stop
+
+        for kind, how in ((Broken, "with what this trace has"), (Unprepared, "without torch's own profiler")):
+            with mock.patch.object(tbprof._torch_ops, "make", lambda *_, kind=kind: kind()):
+                with profile(schedule=schedule(wait=1, warmup=1, active=2, repeat=1), native=True) as p:
+                    for i in range(5):
+                        with record_function(f"work {i}"):
+                            pass
+                        p.step()
+            self.assertEqual(self.labels(p.run), ["ProfilerStep#2", "ProfilerStep#3", "work 2", "work 3"])
+            self.assertEqual(self.told()[-1], "tbprof.torch.profile: OSError: torch's profiler is broken; training goes on "
+                             + how)
+        self.assertEqual(len(self.told()), 2)
 
     def test_a_trace_that_cannot_be_written_is_one_warning(self):
         open(self.logdir, "w").close()
