@@ -337,5 +337,6 @@ const struct tbp_reader tbp_reader_cntk = {
     .name = "cntk",
     .help = "logs of CNTK's profiler: *_detail_N.csv or .json, *_summary_N.txt",
     .probe = probe,
+    .looks_far = true,
     .read = read_cntk,
 };

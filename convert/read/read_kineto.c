@@ -730,5 +730,6 @@ const struct tbp_reader tbp_reader_kineto = {
     .name = "kineto",
     .help = "traces of PyTorch's profiler (*.pt.trace.json, also gzip'ed)",
     .probe = probe,
+    .looks_far = true,
     .read = read_kineto,
 };

@@ -354,5 +354,6 @@ const struct tbp_reader tbp_reader_mxnet = {
     .name = "mxnet",
     .help = "dumps of MXNet's profiler (profile.json)",
     .probe = probe,
+    .looks_far = true,
     .read = read_mxnet,
 };

@@ -255,5 +255,6 @@ const struct tbp_reader tbp_reader_rocprof = {
     .name = "rocprof",
     .help = "tables and JSON of ROCm's rocprof and rocprofv3, JSON of rpd2tracing",
     .probe = probe,
+    .looks_far = true,
     .read = read_rocprof,
 };

@@ -59,9 +59,13 @@ const struct tbp_reader *tbp_reader_of(const struct tbp_input *in) {
     for (size_t i = 0; tbp_readers[i]; i++)
         keep_better(tbp_readers[i], tbp_readers[i]->probe(in->data, head), &best, &best_score);
     bool is_sure = best_score >= SURE;
-    for (size_t i = 0; tbp_readers[i] && !is_sure; i++) /* all of them: more than one may like it */
-        if (tbp_readers[i]->probe_input)
-            keep_better(tbp_readers[i], tbp_readers[i]->probe_input(in), &best, &best_score);
+    for (size_t i = 0; tbp_readers[i] && !is_sure; i++) { /* more than one may like it */
+        const struct tbp_reader *r = tbp_readers[i];
+        if (r->probe_input)
+            keep_better(r, r->probe_input(in), &best, &best_score);
+        else if (r->looks_far)
+            keep_better(r, r->probe(in->data, in->size), &best, &best_score);
+    }
     return best;
 }
 

@@ -156,6 +156,25 @@ Test(json_trace, what_tells_the_format_may_stand_anywhere) {
     free(data);
 }
 
+Test(json_trace, a_reader_is_found_by_what_stands_far_behind) {
+    static const char plain[] = "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1},",
+                      mark[] = "{\"ph\":\"X\",\"name\":\"k\",\"ts\":1,\"dur\":1,\"args\":{"
+                               "\"desc\":\"KernelExecution\"}},";
+    enum { EVENTS = 4000 };
+    char *text = malloc(2 + EVENTS * sizeof plain + sizeof mark);
+    size_t n = 0;
+    text[n++] = '[';
+    for (int i = 0; i < EVENTS; i++) {
+        bool is_mark = i == EVENTS / 2;
+        memcpy(text + n, is_mark ? mark : plain, is_mark ? sizeof mark - 1 : sizeof plain - 1);
+        n += is_mark ? sizeof mark - 1 : sizeof plain - 1;
+    }
+    text[n - 1] = ']';
+    struct tbp_input in = {.data = (uint8_t *)text, .size = n};
+    cr_expect_str_eq(tbp_reader_of(&in)->name, "rocprof");
+    free(text);
+}
+
 Test(read_chrome, begin_and_end_are_paired) {
     struct tbp_host h;
     read_text(&h, chrome);
