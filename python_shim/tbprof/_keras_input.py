@@ -11,6 +11,7 @@ The loop calls model.train_function once a batch; while a profile is recorded, t
 import functools
 import sys
 import threading
+import types
 
 from tbprof import _core, data
 
@@ -156,9 +157,12 @@ class Tracked:
 
 
 def _is_keras(function):
-    """By where it was written, since functools.wraps copies the name of the module."""
-    function = getattr(function, "python_function", function)  # of a tf.function
-    return getattr(function, "__globals__", {}).get("__name__", "").split(".")[0] in ("keras", "tf_keras")
+    """By where it was written: functools.wraps copies the name of the module, and an object of the program's may pass
+    on any attribute."""
+    if type(function).__module__.startswith("tensorflow."):
+        function = getattr(function, "python_function", None)
+    return (isinstance(function, types.FunctionType)
+            and function.__globals__.get("__name__", "").split(".")[0] in ("keras", "tf_keras"))
 
 
 def _takes_one(model):

@@ -236,8 +236,10 @@ class Recording(recorded.Case):
         """Another one would wait for its second element for ever."""
         self.assertEqual(self.kind_for(), "_TensorFlow")
         self.assertEqual(self.kind_for("tf_keras.src.engine.training", steps_per_execution=1), "_TensorFlow")
-        graph = types.SimpleNamespace(python_function=types.FunctionType((lambda _: None).__code__, {"__name__": "keras.x"}))
-        self.assertEqual(self.kind_for(train_function=graph), "_TensorFlow")
+        for module, kind in (("tensorflow.python.eager", "_TensorFlow"), ("__main__", "_Wrapped")):
+            graph = type("Function", (), {"__module__": module, "__call__": print})()
+            graph.python_function = types.FunctionType((lambda _: None).__code__, {"__name__": "keras.x"})
+            self.assertEqual(self.kind_for(train_function=graph), kind)
         for different in ({"own": "make_train_function"}, {"own": "train_function"}, {"steps_per_execution": 2},
                           {"steps_per_execution": "auto"},
                           {"steps_per_execution": 1, "_autotune_steps_per_execution": True}):
