@@ -5,29 +5,31 @@
  */
 #include "convert/read/read_mindspore.h"
 
+#include "convert/read/csv_rows.h"
 #include "convert/read/read_kineto.h"
 
 #include <stdio.h>
 
 struct table {
     const char *prefix, *suffix;
+    const char *column; /* that its heading has; NULL: it has none */
 };
 
 static const struct {
     struct table name;
     enum tbp_mindspore_target target;
-} timelines[] = {{{"ascend_timeline_display_", ".json"}, TBP_MINDSPORE_ASCEND},
-                 {{"gpu_timeline_display_", ".json"}, TBP_MINDSPORE_GPU},
-                 {{"cpu_timeline_display_", ".json"}, TBP_MINDSPORE_CPU}};
+} timelines[] = {{{"ascend_timeline_display_", ".json", NULL}, TBP_MINDSPORE_ASCEND},
+                 {{"gpu_timeline_display_", ".json", NULL}, TBP_MINDSPORE_GPU},
+                 {{"cpu_timeline_display_", ".json", NULL}, TBP_MINDSPORE_CPU}};
 enum { TIMELINES = sizeof timelines / sizeof *timelines };
 
-static const struct table step_trace = {"step_trace_raw_", "_detail_time.csv"},
-                          aicpu = {"aicpu_intermediate_", ".csv"},
-                          stream_ops = {"output_timeline_data_", ".txt"},
-                          pipeline = {"minddata_pipeline_raw_", ".csv"},
-                          device_queue = {"device_queue_profiling_", ".txt"},
-                          iterator = {"dataset_iterator_profiling_", ".txt"},
-                          get_next = {"minddata_aicpu_", ".txt"};
+static const struct table step_trace = {"step_trace_raw_", "_detail_time.csv", "step_num"},
+                          aicpu = {"aicpu_intermediate_", ".csv", "run_start"},
+                          stream_ops = {"output_timeline_data_", ".txt", NULL},
+                          pipeline = {"minddata_pipeline_raw_", ".csv", "op_id"},
+                          device_queue = {"device_queue_profiling_", ".txt", NULL},
+                          iterator = {"dataset_iterator_profiling_", ".txt", NULL},
+                          get_next = {"minddata_aicpu_", ".txt", NULL};
 
 static bool is_table(struct tbp_str name, struct table t, uint32_t *device) {
     return tbp_folder_numbered(name, t.prefix, t.suffix, device);
@@ -111,13 +113,27 @@ static void note_device(struct devices *d, uint32_t id) {
     d->ids.at[i] = id;
 }
 
-static bool is_ours(struct tbp_str name, uint32_t *device) {
+static bool is_ours(struct tbp_str name, uint32_t *device, struct table *kind) {
     static const struct table *const tables[] = {&step_trace,   &aicpu,    &stream_ops, &pipeline,
                                                  &device_queue, &iterator, &get_next};
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (is_table(name, *tables[i], device))
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        *kind = *tables[i];
+        if (is_table(name, *kind, device))
             return true;
+    }
+    *kind = (struct table){0};
     return timeline_of(name, device) >= 0;
+}
+
+static bool is_strange(const struct tbp_folder_file *f, const struct table *kind) {
+    struct tbp_csv c;
+    bool lacks_column = false;
+    if (kind->column) {
+        tbp_csv_init(&c, f->bytes);
+        lacks_column = c.heading.n && tbp_csv_column(&c, kind->column) == TBP_CSV_NONE;
+        tbp_csv_release(&c);
+    }
+    return lacks_column || tbp_folder_is_strange(f);
 }
 
 /* GPU and CPU timelines may have a clock of their own: then both begin together. */
@@ -155,11 +171,12 @@ static void name_device(struct tbp_trace *t, uint32_t device, enum tbp_mindspore
 static void read_devices(struct tbp_mindspore *m, const struct tbp_host *h) {
     struct tbp_folder_walk w = tbp_folder_walk(h->input.data, h->input.size);
     struct devices devices = {0};
+    struct table kind;
     uint32_t id;
     for (struct tbp_folder_file f; tbp_folder_next(&w, &f);)
-        if (is_ours(f.name, &id)) {
+        if (is_ours(f.name, &id, &kind)) {
             note_device(&devices, id);
-            if (tbp_folder_is_strange(&f))
+            if (is_strange(&f, &kind))
                 tbp_folder_count_strange(&m->jt.host->ledger, &h->input, &f);
         }
     m->marks_steps = true;
@@ -226,9 +243,10 @@ static int read_mindspore(struct tbp_host *host, struct tbp_pool *pool, struct t
 static int probe(const uint8_t *data, size_t size) {
     enum { CERTAIN = 100, LIKELY = 60 };
     struct tbp_folder_walk w = tbp_folder_walk(data, size);
+    struct table kind;
     uint32_t id;
     for (struct tbp_folder_file f; tbp_folder_next(&w, &f);)
-        if (is_ours(f.name, &id))
+        if (is_ours(f.name, &id, &kind))
             return CERTAIN;
     return tbp_json_trace_looks_so(data, size) && tbp_json_trace_has_any(data, size, marks) ? LIKELY
                                                                                             : 0;

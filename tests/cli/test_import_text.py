@@ -348,7 +348,7 @@ class RocProf(Import):
             path = self.fixture(fixture)
             self.assertNotIn("no_table", ledger(path)["ledger"].get("counters", {}))
             with open(os.path.join(path, name), "w") as f:
-                f.write("garbage\n")
+                f.write("no such table, but text\n")
             self.assertEqual(ledger(path)["ledger"]["counters"]["no_table"]["count"], 1, name)
             self.expect(1, "convert", path, "-o", self.path("o"), "--strict", "-q")
             shutil.rmtree(path)
