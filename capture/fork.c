@@ -43,7 +43,7 @@ static void in_parent(void) {
     tbp_string_table_unlock();
     tbp_thread_unhold(offset);
     if (is_closed)
-        tbp_fork_gate_open();
+        tbp_fork_gate_leave();
 }
 
 static void in_child(void) {

@@ -23,10 +23,6 @@ bool tbp_fork_gate_close(void) {
     return pthread_mutex_timedlock(&gate, &until) == 0;
 }
 
-void tbp_fork_gate_open(void) {
-    pthread_mutex_unlock(&gate);
-}
-
 void tbp_fork_gate_after_fork(void) {
     static const pthread_mutex_t free_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     memcpy(&gate, &free_lock, sizeof gate);

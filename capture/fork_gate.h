@@ -13,10 +13,10 @@
 void tbp_fork_gate_enter(void);
 void tbp_fork_gate_leave(void);
 
-/* Around fork: nobody is inside. False: somebody still was after a second, and the gate stays open;
- * a signal handler may fork in a thread that has the lock for which who is inside waits. */
+/* Before a fork, which then leaves, too: nobody is inside. False: somebody still was after a
+ * second, and the gate stays open; a signal handler may fork in a thread that has the lock for
+ * which who is inside waits. */
 bool tbp_fork_gate_close(void);
-void tbp_fork_gate_open(void);
 void tbp_fork_gate_after_fork(void);
 
 #endif

@@ -298,7 +298,7 @@ static void read_all(struct tbp_collect *c) {
     for (size_t i = 0; i < s->n_threads; i++)
         c->all_kinds |= s->threads[i].kinds;
     c->walk.recording = s;
-    c->walk.ring_forgot = c->emit.ring_forgot = c->n_dropped[TBP_DROP_RING] > 0;
+    c->walk.ring_forgot = c->n_dropped[TBP_DROP_RING] > 0;
     find_bounds(c);
     place_gpu(c);
     read_texts(c);

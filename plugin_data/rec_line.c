@@ -415,7 +415,7 @@ static void write_run(struct tbp_rec_emit *e, const struct tbp_rec_line *line,
     struct tbp_rec_walk w = tbp_rec_walk_of(e->recording, run);
     struct tbp_rec r;
     size_t n_begun = 0;
-    bool is_forgotten = e->ring_forgot && run->after_gap;
+    bool is_forgotten = walk->ring_forgot && run->after_gap;
     tbp_rec_scopes_run(walk, run);
     fill_crossing(walk, line->crossing, next_crossing, walk->last_slot);
     if (run->after_gap)

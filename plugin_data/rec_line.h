@@ -34,7 +34,6 @@ struct tbp_rec_emit {
     int64_t base_ps, end_ps; /* the profile begins and ends there, since the session's start */
     unsigned max_level;      /* scopes above are left out */
     int64_t max_start_ps;    /* events after are left out */
-    bool ring_forgot;        /* records of some threads, since an earlier snapshot */
     /* counted in each pass anew */
     uint64_t n_events, n_above_level, n_too_late, n_open, n_cut, n_early_spans;
     /* state of the line */

@@ -134,8 +134,7 @@ void tbp_rec_scopes_thread(struct tbp_rec_scope_walk *x, const struct tbp_rec_th
                            const uint32_t *carried, size_t n_carried) {
     x->open.n = x->annotations.n = 0;
     x->crossing = (struct tbp_rec_scopes){0};
-    /* What the ring forgot since the snapshot may have ended them: they do not reach into this one.
-     */
+    /* What the ring forgot since may have ended them: they do not reach into this profile. */
     x->last_slot = x->ring_forgot && n_carried ? carried[0] : 0;
     for (size_t i = 0; i < n_carried; i++) {
         struct tbp_rec r = tbp_rec_at(x->recording, carried[i]);

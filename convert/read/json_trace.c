@@ -329,7 +329,7 @@ static bool has_any_spread(const uint8_t *data, size_t size, const char *const *
     enum { WINDOWS = 16 };
     if (size <= WINDOWS * WINDOW)
         return has_any(data, size, texts);
-    for (size_t i = 0; i < WINDOWS; i++)
+    for (size_t i = 0; i + 1 < WINDOWS; i++)
         if (has_any(data + (size - WINDOW) / (WINDOWS - 1) * i, WINDOW, texts))
             return true;
     return has_any(data + size - WINDOW, WINDOW, texts);
