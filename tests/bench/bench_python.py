@@ -7,10 +7,10 @@
 Nanoseconds of thread time for one scope, an empty loop taken off; `off` with nothing recording, `on` with a session of
 that profiler. Each figure is the best of short rounds, and the rounds are spread over the whole run in several passes:
 a machine that changes its speed for a second or two is then at its usual one in some round of every row, and of the
-empty loop. Names are bound to variables, for all; two rows look ours up in the package each time (`tbprof.begin`), within the same budgets. Peers that are not
-installed are left out. The last table is the function tracer: a call with tracing over the same call without, in a loop
-and with the loop taken off. Budgets (a quiet machine): begin/end 80 on, `with` 250 on, 150 off; traced 2.5 times
-untraced from Python 3.12 on, in a loop. `interpreter` is what the same call takes with callbacks that return at once:
+empty loop. Names are bound to variables, for all; two rows look ours up in the package each time (`tbprof.begin`).
+Peers that are not installed are left out. The last table is the function tracer: a call with tracing over the same
+call without, in a loop and with the loop taken off. Budgets (a quiet machine): begin/end 80 on, `with` 250 on, 150
+off, also through the package; traced 2.5 times untraced from Python 3.12 on, in a loop. `interpreter` is what the same call takes with callbacks that return at once:
 what is between it and `traced` is ours.
 """
 import argparse

@@ -31,7 +31,7 @@ class Import(unittest.TestCase):
 
     def test_after_the_first_look_every_name_is_bound_and_nothing_stands_in_the_way_of_the_interpreters_cache(self):
         script = ("import sys, tbprof\nbegin = tbprof.begin\n"
-                  "print(begin is tbprof._core.begin, '__getattr__' in vars(tbprof), set(tbprof.__all__) - set(vars(tbprof)),"
+                  "print(begin is tbprof._core.begin, '__getattr__' in vars(tbprof), set(tbprof.__all__) - {*vars(tbprof)},"
                   " tbprof.collect_profile.__name__, hasattr(tbprof, 'no_such_name'),"
                   " [m for m in ('torch', 'tensorflow', 'jax', 'keras', 'mxnet', 'mindspore') if m in sys.modules])")
         self.assertEqual(self.said_by(script), "True False set() collect_profile False []\n")
