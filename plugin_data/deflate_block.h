@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Compresses one block of a raw deflate stream with zlib at its fastest level: byte-aligned at both
+ * Compresses one block of a raw deflate stream at the fastest level: byte-aligned at both
  * ends and not final, so that blocks made by different threads can be joined in order.
  * Ownership: the state lies in the caller's arena. One thread at a time per state.
  */
@@ -11,7 +11,8 @@
 
 enum {
     TBP_DEFLATE_BLOCK = 256 * 1024,
-    TBP_DEFLATE_OUT = TBP_DEFLATE_BLOCK + 1024, /* enough for any block and its end marker */
+    /* Enough for any block, if each byte of it takes nine bits, and its end marker. */
+    TBP_DEFLATE_OUT = TBP_DEFLATE_BLOCK / 8 * 9 + 1024,
 };
 
 struct tbp_deflate;

@@ -5,7 +5,7 @@
 set -eu
 
 build="gcc libc6-dev cmake ninja-build pkg-config zlib1g-dev libyaml-dev libprotobuf-c-dev
-       protobuf-c-compiler protobuf-compiler libdeflate-dev libsqlite3-dev libnghttp2-dev"
+       protobuf-c-compiler protobuf-compiler libdeflate-dev libisal-dev libsqlite3-dev libnghttp2-dev"
 test="$build libcriterion-dev libjansson-dev python3 python3-dev python3-venv"
 ci="$test clang clang-format clang-tidy libclang-rt-dev"
 e2e= # programs, from wherever
