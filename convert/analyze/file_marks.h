@@ -16,7 +16,7 @@
 
 /* Repairs that a rewritten file no longer needs (all others are made again of it); losses that it
  * no longer has; sums of events. */
-enum { TBP_MARKS_OF_REPAIRS = 8, TBP_MARKS_OF_LOSSES = 17, TBP_MARKS_OF_SUMS = 3 };
+enum { TBP_MARKS_OF_REPAIRS = 8, TBP_MARKS_OF_LOSSES = 18, TBP_MARKS_OF_SUMS = 3 };
 enum {
     TBP_MARK_MERGED = TBP_MARKS_OF_REPAIRS + TBP_MARKS_OF_LOSSES,
     TBP_MARK_QUARANTINED,

@@ -70,6 +70,8 @@ enum tbp_damage {
       FILE)                                                                                        \
     X(SHORT_ROW, "short_row", "rows of tables that lack what is needed", 1, NONE)                  \
     X(TRACK_CAP, "track_cap", "events on threads beyond the 32768th", 1, NONE)                     \
+    X(PLANE_CAP, "plane_cap",                                                                      \
+      "planes beyond the 65536th, lines beyond the 524288th, with all that is in them", 1, NONE)   \
     X(UNMATCHED_FREE, "unmatched_free", "memory given back that was not taken while recorded", 0,  \
       NONE)                                                                                        \
     X(LOST_FLOW, "lost_flow", "arrows from calls to work of devices that lead nowhere", 0, NONE)   \

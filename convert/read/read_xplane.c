@@ -15,6 +15,10 @@
 #include "convert/read/xplane_lines.h"
 #include "schemas/xplane_fields.h"
 
+/* More than any profile has. What a plane and a line take in memory is a hundred times what an
+ * empty one takes in a file. */
+enum { MOST_PLANES = 1 << 16, MOST_LINES = 1 << 19 };
+
 struct plane_span {
     struct tbp_wire w;
     bool is_cut;
@@ -143,7 +147,30 @@ static void add_stat_meta(struct reading *r, struct tbp_plane *p, struct tbp_wir
     p->stat_metas[entry_place(r, &p->stat_meta_by_id, key, &p->n_stat_metas, entry.at)] = m;
 }
 
+/* Events in lines that are not read. */
+static void leave_line(struct reading *r, struct tbp_wire line) {
+    struct tbp_ledger *l = &r->host->ledger;
+    struct tbp_wire_field f;
+    while (tbp_wire_next(&line, &f) > 0) {
+        l->events_read += f.number == TBP_XLINE_EVENTS;
+        l->events_dropped += f.number == TBP_XLINE_EVENTS;
+    }
+}
+
+static void leave_plane(struct reading *r, struct tbp_wire plane) {
+    struct tbp_wire_field f;
+    tbp_ledger_count(&r->host->ledger, TBP_LEDGER_PLANE_CAP, 1, offset_in(r, plane.at));
+    while (tbp_wire_next(&plane, &f) > 0)
+        if (f.number == TBP_XPLANE_LINES && f.type == TBP_WIRE_BYTES)
+            leave_line(r, f.bytes);
+}
+
 static void add_line(struct reading *r, struct tbp_plane *p, struct tbp_wire w, bool is_cut) {
+    if (r->lines.n == MOST_LINES) {
+        tbp_ledger_count(&r->host->ledger, TBP_LEDGER_PLANE_CAP, 1, offset_in(r, w.at));
+        leave_line(r, w);
+        return;
+    }
     struct tbp_line *l = &p->lines[p->n_lines];
     *l = (struct tbp_line){.name = TBP_STR_NONE,
                            .display_name = TBP_STR_NONE,
@@ -205,7 +232,7 @@ static void index_plane(struct reading *r, size_t index) {
     p->metas[p->n_metas++] =
         (struct tbp_meta){.name = TBP_STR_NONE, .display = TBP_STR_NONE, .wire = TBP_STR_NONE};
     p->stat_metas[p->n_stat_metas++] = (struct tbp_stat_meta){.name = TBP_STR_NONE};
-    p->cap_lines = c.lines + 1;
+    p->cap_lines = (c.lines < MOST_LINES ? c.lines : MOST_LINES) + 1;
     p->lines = TBP_NEW_N(&h->arena, struct tbp_line, p->cap_lines);
     p->stats = TBP_NEW_N(&h->arena, struct tbp_str, c.stats + 1);
     tbp_id_index_init(&p->meta_by_id, c.metas, &h->arena);
@@ -227,12 +254,15 @@ static void index_space(struct reading *r) {
     bool is_cut;
     while (tbp_walk_next(&walk, &f, &is_cut)) {
         if (f.number == TBP_XSPACE_PLANES) {
-            struct plane_span *span = tbp_vec_push(&r->planes);
-            *span = (struct plane_span){f.bytes, is_cut};
-            span->w.end = tbp_walk_child_end(&walk, f.bytes);
+            struct plane_span span = {f.bytes, is_cut};
+            span.w.end = tbp_walk_child_end(&walk, f.bytes);
             if (is_cut)
-                span->w.end = count_plane(r, span, &(struct counts){0});
-            walk.w.at = span->w.end;
+                span.w.end = count_plane(r, &span, &(struct counts){0});
+            walk.w.at = span.w.end;
+            if (r->planes.n < MOST_PLANES)
+                *tbp_vec_push(&r->planes) = span;
+            else
+                leave_plane(r, span.w);
         } else if (f.number == TBP_XSPACE_ERRORS) {
             tbp_host_add_text(h, &h->errors, &h->n_errors, checked_text(r, f.bytes));
         } else if (f.number == TBP_XSPACE_WARNINGS) {

@@ -292,6 +292,25 @@ class Hostile(Case):
         self.assertEqual(code, 0, text)
         self.assertIn(f"track_cap {33000 - 32768}", text)
 
+    def test_planes_and_lines_beyond_the_cap_are_counted(self):
+        def message(number, *parts):
+            size, more = sum(map(len, parts)), b""
+            while size > 127:
+                more, size = more + bytes([size & 127 | 128]), size >> 7
+            return b"".join((bytes([number << 3 | 2]), more, bytes([size]), *parts))
+        event = message(4, b"\x08\x01\x10\x00\x18\x05")             # of an XLine: metadata 1, at 0 ps, of 5 ps
+        metadata = message(4, b"\x08\x01", message(2, b"\x08\x01", message(2, b"e")))
+        plane = message(1, message(2, b"p"), message(3, event), metadata)
+        n_planes, n_lines = 5000000, 5000000
+        code, text = self.ends(self.written("planes.xplane.pb", plane, message(1, message(2, b"q")) * n_planes, plane))
+        self.assertIn(f"plane_cap {n_planes + 2 - 65536}", text)
+        self.assertIn("events read 2 = emitted 1 + merged 0 + quarantined 0 + dropped 1", text)
+        path = self.written("lines.xplane.pb", message(1, message(2, b"p"), message(3, event), metadata,
+                                                       message(3, b"\x08\x07") * n_lines, message(3, event, event)))
+        code, text = self.ends(path)
+        self.assertIn(f"plane_cap {n_lines + 2 - 524288}", text)
+        self.assertIn("events read 3 = emitted 1 + merged 0 + quarantined 0 + dropped 2", text)
+
 
 if __name__ == "__main__":
     unittest.main()
