@@ -391,8 +391,11 @@ const void *tbp_session_table(struct tbp_session *s, const struct tbp_analysis *
 }
 
 int tbp_session_count_all(struct tbp_session *s, uint32_t host, struct tbp_error *err) {
+    const bool repairs = s->semantics == TBP_SEMANTICS_REPAIR;
     for (size_t i = 0; tbp_analyses[i]; i++) {
-        if (tbp_analyses[i]->counts && !tbp_session_table(s, tbp_analyses[i], host, err))
+        const struct tbp_analysis *a = tbp_analyses[i];
+        bool counts = a->counts || (a->counts_unrepaired && !repairs);
+        if (counts && !tbp_session_table(s, a, host, err))
             return err->code;
     }
     return TBP_OK;

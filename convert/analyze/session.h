@@ -51,7 +51,8 @@ struct tbp_analysis {
                 struct tbp_error *err);
     /* The table of all hosts. NULL: with one host that host's table, otherwise not offered. */
     int (*all)(struct tbp_session *s, struct tbp_arena *out, void **table, struct tbp_error *err);
-    bool counts;    /* what it repairs or leaves out goes to the ledger of the host */
+    bool counts;            /* what it repairs or leaves out goes to the ledger of the host */
+    bool counts_unrepaired; /* what semantics without repairs leave out goes there */
     bool of_events; /* the host's table borrows event columns and lives as long as they do; no `all`
                        then */
 };

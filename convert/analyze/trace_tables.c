@@ -67,7 +67,7 @@ static int make_texts(struct tbp_session *s, uint32_t host, struct tbp_arena *ou
 const struct tbp_analysis tbp_analysis_trace_index = {
     .name = "trace_index",
     .help = "events of the timeline in tracks, in order",
-    .counts = true,
+    .counts_unrepaired = true,
     .host = make_index,
     .of_events = true,
 };

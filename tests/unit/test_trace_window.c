@@ -236,6 +236,24 @@ Test(trace_window, searches_find_every_name_that_starts_so) {
     tiny_close(&run);
 }
 
+Test(trace_window, what_does_not_fit_officially_is_counted_there_only) {
+    enum { MANY = 300, OFFICIALLY = 256 };
+    for (int repairs = 0; repairs < 2; repairs++) {
+        struct tiny_host h = {0};
+        struct tiny_run run;
+        tiny_plane(&h, "/host:CPU");
+        tiny_line(&h, 1);
+        for (int i = 0; i < MANY; i++)
+            tiny_event(&h, "tiny", 1000, 1);
+        struct tbp_session *s =
+            tiny_open(&run, &h, 1, repairs ? TBP_SEMANTICS_REPAIR : TBP_SEMANTICS_OFFICIAL);
+        cr_assert_eq(tbp_session_count_all(s, 0, NULL), TBP_OK);
+        const struct tbp_ledger *l = &tbp_session_host(s, 0, NULL)->ledger;
+        cr_expect_eq(l->count[TBP_LEDGER_VIEW_CAP], repairs ? 0 : MANY - OFFICIALLY);
+        tiny_close(&run);
+    }
+}
+
 Test(trace_window, tables_of_events_go_with_them_and_come_back) {
     struct random r = {3};
     struct tiny_host h = {0};
