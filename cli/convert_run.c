@@ -114,19 +114,6 @@ static int write_page(struct host_state *h, size_t i, struct tbp_error *err) {
     return status == TBP_E_UNSUPPORTED ? TBP_OK : status;
 }
 
-/* Read stretches leave memory again. */
-static uint32_t sum_of(const struct tbp_input *in) {
-    const size_t stretch = 8 << 20;
-    uint32_t crc32 = 0;
-    for (size_t at = 0; at < in->size; at += stretch) {
-        size_t n = in->size - at < stretch ? in->size - at : stretch;
-        crc32 = tbp_sum_bytes(crc32, in->data + at, n);
-        if (in->size > 2 * stretch)
-            tbp_input_drop_range(in, at, n);
-    }
-    return crc32;
-}
-
 /* The reading that outputs depend on: the semantics, and steps that were given. */
 static struct tbp_str reading_of(const struct tbp_convert_job *job, struct tbp_arena *arena) {
     struct tbp_str semantics = tbp_str_c(tbp_semantics_choices[job->semantics]);
@@ -136,16 +123,17 @@ static struct tbp_str reading_of(const struct tbp_convert_job *job, struct tbp_a
                          job->steps.text);
 }
 
-static struct tbp_receipt_facts facts_of(const struct run_state *run, struct tbp_host *host,
-                                         const struct tbp_run_file *file) {
-    return (struct tbp_receipt_facts){
+static int find_facts(struct tbp_receipt_facts *facts, const struct run_state *run,
+                      struct tbp_host *host, const struct tbp_run_file *file,
+                      struct tbp_error *err) {
+    *facts = (struct tbp_receipt_facts){
         .version = TBP_STR(TBP_VERSION),
         .input = tbp_str_c(file->label),
         .format = tbp_str_c(host->format),
         .semantics = reading_of(run->job, &host->arena),
         .input_bytes = host->input.size,
-        .input_crc32 = sum_of(&host->input),
     };
+    return tbp_input_sum(&host->input, run->job->pool, &facts->input_crc32, err);
 }
 
 static int rewrite_xplane(void *ctx, struct tbp_sink *sink, struct tbp_error *err) {
@@ -254,10 +242,13 @@ static int convert_host(const struct run_state *run, uint32_t i, struct tbp_conv
     struct tbp_host *host = tbp_session_host(run->session, i, err);
     if (!host)
         return err->code;
-    struct tbp_receipt_facts facts = facts_of(run, host, &job->run->hosts[i]);
+    struct tbp_receipt_facts facts;
+    int status = find_facts(&facts, run, host, &job->run->hosts[i], err);
+    if (status)
+        return status;
     struct tbp_outputs outputs;
     struct host_state h = {.run = run, .host = i, .outputs = &outputs};
-    int status = tbp_outputs_init(&outputs, job->run->hosts[i].host.p, &run->where, &facts, err);
+    status = tbp_outputs_init(&outputs, job->run->hosts[i].host.p, &run->where, &facts, err);
     result->input_crc32 = facts.input_crc32;
     if (!status)
         status = convert_opened(&h, host, result, err);

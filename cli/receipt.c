@@ -27,6 +27,42 @@ uint32_t tbp_sum_bytes(uint32_t crc, const void *p, size_t n) {
 #endif
 }
 
+enum { PART_BYTES = 8 << 20 };
+
+struct summing {
+    const struct tbp_input *in;
+    uint32_t *crcs; /* of the parts */
+};
+
+static size_t part_size(const struct tbp_input *in, size_t part) {
+    size_t rest = in->size - part * PART_BYTES;
+    return rest < PART_BYTES ? rest : PART_BYTES;
+}
+
+static int sum_part(void *ctx, size_t part, struct tbp_error *err) {
+    (void)err;
+    const struct summing *s = ctx;
+    size_t from = part * PART_BYTES, n = part_size(s->in, part);
+    s->crcs[part] = tbp_sum_bytes(0, s->in->data + from, n);
+    if (s->in->size > 2 * PART_BYTES)
+        tbp_input_drop_range(s->in, from, n);
+    return TBP_OK;
+}
+
+int tbp_input_sum(const struct tbp_input *in, struct tbp_pool *pool, uint32_t *crc,
+                  struct tbp_error *err) {
+    const size_t n_parts = (in->size + PART_BYTES - 1) / PART_BYTES;
+    struct tbp_arena scratch;
+    tbp_arena_init(&scratch);
+    struct summing s = {in, TBP_NEW_N(&scratch, uint32_t, n_parts)};
+    int status = tbp_pool_for(pool, n_parts, sum_part, &s, err);
+    *crc = 0;
+    for (size_t i = 0; i < n_parts; i++)
+        *crc = (uint32_t)crc32_combine(*crc, s.crcs[i], (z_off_t)part_size(in, i));
+    tbp_arena_release(&scratch);
+    return status;
+}
+
 bool tbp_file_sum(const char *path, uint64_t *size_bytes, uint32_t *crc) {
     struct tbp_file_stamp stamp; /* only files: opening a pipe might wait for ever */
     int fd = tbp_file_stamp(&stamp, path, NULL) == TBP_OK ? open(path, O_RDONLY | O_CLOEXEC) : -1;

@@ -12,6 +12,8 @@
 #define TBP_CLI_RECEIPT_H
 
 #include "base/arena.h"
+#include "base/input.h"
+#include "base/pool.h"
 #include "base/vec.h"
 #include "convert/model/ledger.h"
 #include "plugin_data/json_out.h"
@@ -58,6 +60,10 @@ bool tbp_receipt_same_outcome(const struct tbp_receipt_facts *a, const struct tb
 void tbp_receipt_write_ledger(struct tbp_json *j, const struct tbp_ledger *l);
 
 uint32_t tbp_sum_bytes(uint32_t crc, const void *p, size_t n); /* crc32 as in gzip; starts with 0 */
+/* The same of an input; parts of a large one leave memory again once they are read. Fails as
+ * reading does: the file became shorter. */
+int tbp_input_sum(const struct tbp_input *in, struct tbp_pool *pool, uint32_t *crc,
+                  struct tbp_error *err);
 /* Size and crc32 of a file; false if it cannot be read. */
 bool tbp_file_sum(const char *path, uint64_t *size_bytes, uint32_t *crc);
 
