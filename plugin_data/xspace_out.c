@@ -336,6 +336,11 @@ void tbp_xspace_stat_raw(struct tbp_xspace_out *o, struct tbp_str message) {
     end_stat(o);
 }
 
+void tbp_xspace_stats_raw(struct tbp_xspace_out *o, struct tbp_str fields) {
+    TBP_BUG_IF(o->leaf != LEAF_EVENT);
+    tbp_wire_put_raw(&o->body, fields.p, fields.n);
+}
+
 void tbp_xspace_stat_ref(struct tbp_xspace_out *o, int64_t name_id, int64_t text_id) {
     tbp_wire_put_u64(begin_stat(o, name_id), TBP_XSTAT_REF, (uint64_t)text_id);
     end_stat(o);

@@ -74,6 +74,9 @@ void tbp_xspace_stat_u64(struct tbp_xspace_out *o, int64_t name_id, uint64_t v);
 void tbp_xspace_stat_double(struct tbp_xspace_out *o, int64_t name_id, double v);
 void tbp_xspace_stat_str(struct tbp_xspace_out *o, int64_t name_id, struct tbp_str v);
 void tbp_xspace_stat_bytes(struct tbp_xspace_out *o, int64_t name_id, struct tbp_str v);
+/* Stats of an event as they lie in one of another file, keys and lengths included, one after the
+ * other. Their texts must be UTF-8. */
+void tbp_xspace_stats_raw(struct tbp_xspace_out *o, struct tbp_str fields);
 /* A whole XStat message. Its text must be UTF-8. */
 void tbp_xspace_stat_raw(struct tbp_xspace_out *o, struct tbp_str message);
 /* The text is the name of the plane's stat `text_id`. */

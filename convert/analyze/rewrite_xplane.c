@@ -62,9 +62,10 @@ static bool has_unsigned_step(const struct tbp_line *l, size_t i) {
 
 /* Position of "shm:" as a key of kernel_details, or n. */
 static size_t find_shm(struct tbp_str s) {
-    for (size_t i = 0; i + 4 <= s.n; i++)
-        if (memcmp(s.p + i, "shm:", 4) == 0 && (i == 0 || s.p[i - 1] == ' ' || s.p[i - 1] == '\n'))
-            return i;
+    const char *end = s.p + s.n;
+    for (const char *at = s.p; s.n && (at = memmem(at, (size_t)(end - at), "shm:", 4)); at++)
+        if (at == s.p || at[-1] == ' ' || at[-1] == '\n')
+            return (size_t)(at - s.p);
     return s.n;
 }
 
@@ -305,6 +306,14 @@ static void write_head(struct tbp_xspace_out *o, const struct tbp_line *l, size_
         tbp_xspace_event(o, name_id, tbp_event_offset(l, i), (int64_t)l->ev.dur_ps[i]);
 }
 
+/* An event of another format: its head is the model's, its stats are made by us, one behind the
+ * other with nothing between them. */
+static void write_foreign_event(struct tbp_xspace_out *o, const struct tbp_line *l, size_t i) {
+    tbp_xspace_event(o, l->metas[l->ev.meta[i]].id, tbp_event_offset(l, i),
+                     (int64_t)l->ev.dur_ps[i]);
+    tbp_xspace_stats_raw(o, tbp_wire_str(tbp_stat_iter_event(l, i).w));
+}
+
 /* An event put together again: repaired, or of a damaged file, or without bytes in the file. */
 static void write_event(struct rewrite *rw, struct tbp_xspace_out *o, const struct tbp_line *l,
                         size_t i, const struct plane_ids *ids) {
@@ -389,13 +398,15 @@ static void write_events(struct rewrite *rw, struct tbp_xspace_out *o, const str
     for (size_t i = 0; i < l->ev.n; i++) {
         if (is_result(l, i) || is_left_out(rw, l, i))
             continue;
-        bool anew = rw->is_damaged || rw->h->is_foreign || l->is_rebuilt ||
-                    tbp_event_body(&l->ev, i) == TBP_NO_BODY || (l->ev.flags[i] & TBP_EVENT_MADE);
+        bool anew = rw->is_damaged || l->is_rebuilt || tbp_event_body(&l->ev, i) == TBP_NO_BODY ||
+                    (l->ev.flags[i] & TBP_EVENT_MADE);
         if (!anew && (l->ev.has[i] & concerned))
             anew = event_needs_repair(l, i, ids->is_gpu) || (ids->root && is_unmarked_step(l, i));
         if (anew) {
             write_run(o, &run);
             write_event(rw, o, l, i, ids);
+        } else if (rw->h->is_foreign) {
+            write_foreign_event(o, l, i);
         } else {
             copy_event(o, &run, l, i);
         }
@@ -569,7 +580,7 @@ int tbp_rewrite_xplane(struct tbp_session *s, uint32_t host, uint64_t max_bytes,
     tbp_arena_init(&names);
     rw.is_damaged = !h->is_foreign && must_not_be_copied(&h->ledger);
     rw.marks_steps = rw.repairs && has_repaired(h, TBP_LEDGER_REPAIR_STEP_NUM);
-    rw.looks_for_shm = rw.repairs && uses_shm(h);
+    rw.looks_for_shm = rw.repairs && (h->is_foreign || uses_shm(h));
     rw.damage = rw.repairs ? tbp_host_damage_text(h, &names) : TBP_STR_NONE;
     int status = rw.repairs ? make_marks(&rw, s, host, &names, err) : TBP_OK;
     if (!status)

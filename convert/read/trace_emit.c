@@ -66,23 +66,31 @@ static void note_stat(struct emitting *e, uint32_t key, int64_t whole) {
     e->has |= TBP_HAS_STATS | bit;
 }
 
+static size_t put_varint(uint8_t *to, size_t n, uint64_t v) {
+    for (; v >= 0x80; v >>= 7)
+        to[n++] = (uint8_t)(v | 0x80);
+    to[n++] = (uint8_t)v;
+    return n;
+}
+
+/* A stat without a text has less than 24 bytes: its length takes one byte, as in files. */
+static size_t begin_stat(const struct emitting *e, uint32_t key, uint8_t *stat) {
+    stat[0] = TBP_XEVENT_STATS << 3 | TBP_WIRE_BYTES;
+    stat[2] = TBP_XSTAT_METADATA_ID << 3;
+    return put_varint(stat, 3, e->t->stat_id.at[key]);
+}
+
+static void end_stat(struct emitting *e, uint8_t *stat, size_t n) {
+    stat[1] = (uint8_t)(n - 2);
+    tbp_wire_put_raw(&e->event, stat, n);
+}
+
 static void put_number(struct emitting *e, uint32_t key, uint32_t field, uint64_t v) {
     uint8_t stat[24];
-    struct tbp_wire_out *o = &e->event;
     note_stat(e, key, field == TBP_XSTAT_INT64 ? (int64_t)v : 0);
-    size_t n = 2;
-    uint64_t id = e->t->stat_id.at[key];
-    stat[n++] = TBP_XSTAT_METADATA_ID << 3;
-    for (; id >= 0x80; id >>= 7)
-        stat[n++] = (uint8_t)(id | 0x80);
-    stat[n++] = (uint8_t)id;
+    size_t n = begin_stat(e, key, stat);
     stat[n++] = (uint8_t)(field << 3);
-    for (; v >= 0x80; v >>= 7)
-        stat[n++] = (uint8_t)(v | 0x80);
-    stat[n++] = (uint8_t)v;
-    stat[0] = TBP_XEVENT_STATS << 3 | TBP_WIRE_BYTES;
-    stat[1] = (uint8_t)(n - 2);
-    tbp_wire_put_raw(o, stat, n);
+    end_stat(e, stat, put_varint(stat, n, v));
 }
 
 static void put_made(struct emitting *e, enum made_key key, uint64_t v) {
@@ -94,14 +102,13 @@ static void put_reference(struct emitting *e, uint32_t key, uint32_t text) {
 }
 
 static void put_double(struct emitting *e, uint32_t key, uint64_t bits) {
-    struct tbp_wire_out *o = &e->event;
-    size_t mark = tbp_wire_begin(o, TBP_XEVENT_STATS);
-    double d;
-    memcpy(&d, &bits, sizeof d);
-    tbp_wire_put_u64(o, TBP_XSTAT_METADATA_ID, e->t->stat_id.at[key]);
-    tbp_wire_put_double(o, TBP_XSTAT_DOUBLE, d);
-    tbp_wire_end(o, mark);
+    uint8_t stat[24];
+    size_t n = begin_stat(e, key, stat);
     note_stat(e, key, 0);
+    stat[n++] = TBP_XSTAT_DOUBLE << 3 | TBP_WIRE_FIXED64;
+    for (unsigned i = 0; i < sizeof bits; i++)
+        stat[n++] = (uint8_t)(bits >> 8 * i);
+    end_stat(e, stat, n);
 }
 
 static void put_collected(struct emitting *e, struct tbp_wire w) {

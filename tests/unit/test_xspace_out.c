@@ -65,6 +65,35 @@ Test(xspace_out, writes_planes_lines_events_names_and_stats) {
     tbp__xspace__free_unpacked(s, NULL);
 }
 
+static int copied_stats(void *ctx, struct tbp_xspace_out *o, struct tbp_error *err) {
+    /* two fields 4 of an event: {metadata_id 1, int64 5}, {metadata_id 2, ref 300} */
+    static const char stats[] = "\x22\x04\x08\x01\x20\x05\x22\x05\x08\x02\x38\xac\x02";
+    (void)ctx;
+    (void)err;
+    tbp_xspace_plane(o, 1, TBP_STR("/host:CPU"));
+    tbp_xspace_line(o, &(struct tbp_xspace_line){.id = 1});
+    tbp_xspace_event(o, 1, 10, 20);
+    tbp_xspace_stats_raw(o, TBP_STR(stats));
+    tbp_xspace_stat_i64(o, 3, 7);
+    tbp_xspace_event(o, 1, 30, 0);
+    tbp_xspace_stats_raw(o, TBP_STR_NONE);
+    return TBP_OK;
+}
+
+Test(xspace_out, takes_stats_of_another_event_as_they_are) {
+    Tbp__XSpace *s = written(copied_stats, NULL);
+    const Tbp__XLine *l = s->planes[0]->lines[0];
+    cr_assert_eq(l->n_events, 2);
+    cr_assert_eq(l->events[0]->n_stats, 3);
+    cr_expect_eq(l->events[0]->duration_ps, 20);
+    cr_expect_eq(l->events[0]->stats[0]->int64_value, 5);
+    cr_expect_eq(l->events[0]->stats[1]->metadata_id, 2);
+    cr_expect_eq(l->events[0]->stats[1]->ref_value, 300);
+    cr_expect_eq(l->events[0]->stats[2]->int64_value, 7);
+    cr_expect_eq(l->events[1]->n_stats, 0);
+    tbp__xspace__free_unpacked(s, NULL);
+}
+
 static int no_host(void *ctx, struct tbp_xspace_out *o, struct tbp_error *err) {
     (void)ctx;
     (void)err;
