@@ -394,6 +394,20 @@ static bool is_list(const struct tbp_json_value *v) {
     return v->token == TBP_JSON_ARRAY || v->token == TBP_JSON_OBJECT;
 }
 
+/* The text of a list was written anew: what is wrong in it stands where the list does. */
+static size_t decode_list(struct tbp_json_trace *jt, const struct tbp_json_value *v,
+                          struct tbp_str text, char *out) {
+    static const enum tbp_json_repair kinds[] = {TBP_JSON_UTF8, TBP_JSON_BACKSLASH};
+    struct tbp_json_pull *j = &jt->json, own = {.start = (const uint8_t *)text.p};
+    size_t n = tbp_json_decode(&own, text, out);
+    for (unsigned i = 0; i < 2; i++) {
+        if (own.count[kinds[i]] && j->count[kinds[i]] == 0)
+            j->first_offset[kinds[i]] = (uint64_t)((const uint8_t *)v->text.p - j->start);
+        j->count[kinds[i]] += own.count[kinds[i]];
+    }
+    return n;
+}
+
 struct tbp_str tbp_json_trace_text(struct tbp_json_trace *jt, const struct tbp_json_value *v) {
     if (v->token == TBP_JSON_TRUE)
         return TBP_STR("true");
@@ -408,7 +422,9 @@ struct tbp_str tbp_json_trace_text(struct tbp_json_trace *jt, const struct tbp_j
     if (!has_escapes && tbp_utf8_valid_prefix(text) == text.n)
         return text;
     tbp_vec_reserve(&jt->scratch, tbp_json_decode_room(text));
-    return (struct tbp_str){jt->scratch.at, tbp_json_decode(&jt->json, text, jt->scratch.at)};
+    char *out = jt->scratch.at;
+    size_t n = is_list(v) ? decode_list(jt, v, text, out) : tbp_json_decode(&jt->json, text, out);
+    return (struct tbp_str){out, n};
 }
 
 /* Lists repeat, and most are even: a text that turned out to be so is not gone through again. */

@@ -175,6 +175,17 @@ Test(json_trace, a_reader_is_found_by_what_stands_far_behind) {
     free(text);
 }
 
+Test(read_chrome, bad_bytes_of_a_list_are_told_where_it_begins) {
+    static const char text[] = "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"l\":"
+                               "[\"\xff\", \"\xff\"]}}]";
+    struct tbp_host h;
+    read_text(&h, text);
+    cr_assert_eq(h.ledger.count[TBP_LEDGER_INVALID_UTF8], 2);
+    cr_assert_eq(h.ledger.first_offset[TBP_LEDGER_INVALID_UTF8],
+                 (uint64_t)(strstr(text, "[\"\xff") - text));
+    tbp_host_release(&h);
+}
+
 Test(read_chrome, begin_and_end_are_paired) {
     struct tbp_host h;
     read_text(&h, chrome);
