@@ -50,6 +50,7 @@ struct tbp_input {
     uint64_t absent_bytes;  /* of size: zeros for what was left out; if any, data are fresh pages */
     uint64_t tail_bytes;    /* behind the last gzip member, none of them; 0 if there is nothing */
     uint64_t tail_offset;   /* in the file on disk */
+    size_t piece_bytes;     /* of what one thread reads at a time; 0: as the reader likes it */
 };
 
 /* For who reads it: everything before data[at] was read. */

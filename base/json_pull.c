@@ -456,3 +456,39 @@ void tbp_json_pull_skip(struct tbp_json_pull *j, enum tbp_json_token token) {
     while (j->depth > outside && tbp_json_pull_next(j) != TBP_JSON_END)
         ;
 }
+
+/* ---- reading ahead ---- */
+
+struct tbp_json_pull tbp_json_pull_behind(const struct tbp_json_pull *j, const uint8_t *at,
+                                          const uint8_t *end) {
+    return (struct tbp_json_pull){.start = j->start,
+                                  .at = at,
+                                  .end = end,
+                                  .text = TBP_STR_NONE,
+                                  .had_value = true,
+                                  .had_document = j->had_document,
+                                  .depth = j->depth,
+                                  .objects = j->objects};
+}
+
+/* Bits of containers that are open. */
+static uint64_t open_objects(const struct tbp_json_pull *j) {
+    return j->depth < 64 ? j->objects & (((uint64_t)1 << j->depth) - 1) : j->objects;
+}
+
+bool tbp_json_pull_meets(const struct tbp_json_pull *j, const struct tbp_json_pull *begin) {
+    return j->at == begin->at && j->had_value == begin->had_value &&
+           j->wants_value == begin->wants_value && j->had_document == begin->had_document &&
+           j->depth == begin->depth && open_objects(j) == open_objects(begin);
+}
+
+void tbp_json_pull_pass(struct tbp_json_pull *j, const struct tbp_json_pull *read) {
+    struct tbp_json_pull sum = *read;
+    sum.end = j->end;
+    for (unsigned k = 0; k < TBP_JSON_REPAIRS; k++) {
+        if (j->count[k])
+            sum.first_offset[k] = j->first_offset[k];
+        sum.count[k] += j->count[k];
+    }
+    *j = sum;
+}

@@ -74,6 +74,14 @@ static inline bool tbp_json_pull_opens(struct tbp_json_pull *j, enum tbp_json_to
         tbp_json_pull_skip(j, token);
     return token == container;
 }
+/* Reading ahead: a parser of at … end that begins as j would behind a value of the container that
+ * it is in now. Nothing is counted yet. */
+struct tbp_json_pull tbp_json_pull_behind(const struct tbp_json_pull *j, const uint8_t *at,
+                                          const uint8_t *end);
+/* j has come to where such a parser began, and would go on as that did. */
+bool tbp_json_pull_meets(const struct tbp_json_pull *j, const struct tbp_json_pull *begin);
+/* Then j goes on behind what that one has read, as if it had read that itself. */
+void tbp_json_pull_pass(struct tbp_json_pull *j, const struct tbp_json_pull *read);
 /* Room that tbp_json_decode needs. */
 static inline size_t tbp_json_decode_room(struct tbp_str text) {
     return text.n * 3 + 1;

@@ -39,7 +39,7 @@ static void read_texts(struct tbp_json_trace *jt, struct tbp_str **list, size_t 
             tbp_json_pull_skip(j, token);
             continue;
         }
-        struct tbp_json_value v = {token, j->text, j->is_plain};
+        struct tbp_json_value v = {j->text, token, j->is_plain};
         tbp_host_add_text(h, list, n, tbp_arena_str(&h->arena, tbp_json_trace_text(jt, &v)));
     }
 }

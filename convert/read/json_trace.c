@@ -7,99 +7,10 @@
 
 #include <string.h>
 
-static struct tbp_str raw_since(const struct tbp_json_pull *j, uint64_t offset) {
-    return (struct tbp_str){(const char *)j->start + offset, (size_t)(j->at - j->start) - offset};
-}
-
-static void read_value(struct tbp_json_pull *j, struct tbp_json_value *v) {
-    v->token = tbp_json_pull_next(j);
-    if (v->token == TBP_JSON_OBJECT || v->token == TBP_JSON_ARRAY) {
-        uint64_t offset = j->offset;
-        tbp_json_pull_skip(j, v->token);
-        v->text = raw_since(j, offset);
-        v->is_plain = false;
-        return;
-    }
-    v->text = j->text;
-    v->is_plain = j->is_plain;
-}
-
-static void read_args(struct tbp_json_trace *jt, struct tbp_json_event *e) {
-    struct tbp_json_pull *j = &jt->json;
-    enum tbp_json_token token;
-    if (!tbp_json_pull_opens(j, TBP_JSON_OBJECT))
-        return;
-    while ((token = tbp_json_pull_next(j)) == TBP_JSON_KEY) {
-        if (e->n_args == TBP_JSON_MAX_ARGS) {
-            tbp_json_pull_skip(j, token);
-            continue;
-        }
-        struct tbp_json_arg *a = &e->args[e->n_args++];
-        a->key = j->text;
-        a->key_is_plain = j->is_plain;
-        read_value(j, &a->value);
-    }
-}
-
-static void read_scoped_id(struct tbp_json_pull *j, struct tbp_json_event *e) {
-    if (!tbp_json_pull_opens(j, TBP_JSON_OBJECT))
-        return;
-    while (tbp_json_pull_next(j) == TBP_JSON_KEY)
-        read_value(j, tbp_str_is(j->text, "local") ? &e->id_local : &e->id_global);
-}
-
 static bool is(struct tbp_str s, const char *text, size_t n) {
     return s.n == n && memcmp(s.p, text, n) == 0;
 }
 #define IS(s, text) is((s), (text), sizeof(text) - 1)
-
-/* Where the value of this member goes; NULL: nowhere. */
-static struct tbp_json_value *member(struct tbp_json_event *e, struct tbp_str key) {
-    if (IS(key, "ts"))
-        return &e->ts;
-    if (IS(key, "dur"))
-        return &e->dur;
-    if (IS(key, "pid"))
-        return &e->pid;
-    if (IS(key, "tid"))
-        return &e->tid;
-    if (IS(key, "cat"))
-        return &e->cat;
-    if (IS(key, "name"))
-        return &e->name;
-    if (IS(key, "id"))
-        return &e->id;
-    if (IS(key, "scope"))
-        return &e->scope;
-    return IS(key, "bind_id") ? &e->flow : NULL;
-}
-
-static void read_event(struct tbp_json_trace *jt, struct tbp_json_event *e) {
-    static const struct tbp_json_value nothing = {TBP_JSON_END, {"", 0}, true};
-    struct tbp_json_pull *j = &jt->json;
-    e->name = e->cat = e->ts = e->dur = e->pid = e->tid = nothing;
-    e->id = e->id_local = e->id_global = e->scope = e->flow = nothing;
-    e->ph = 0;
-    e->is_empty = true;
-    e->n_args = 0;
-    e->offset = j->offset;
-    while (tbp_json_pull_next(j) == TBP_JSON_KEY) {
-        struct tbp_json_value *v = member(e, j->text), phase = nothing;
-        e->is_empty = false;
-        if (v) {
-            read_value(j, v);
-        } else if (IS(j->text, "args")) {
-            read_args(jt, e);
-        } else if (IS(j->text, "ph")) {
-            read_value(j, &phase);
-            e->ph = phase.token == TBP_JSON_STRING && phase.text.n == 1 ? phase.text.p[0] : '?';
-        } else if (IS(j->text, "id2")) {
-            read_scoped_id(j, e);
-        } else {
-            tbp_json_pull_skip(j, TBP_JSON_KEY);
-        }
-    }
-}
 
 /* An event that the end of the input cut is lost, unless only its brackets are. */
 static bool is_cut(const struct tbp_json_trace *jt, const struct tbp_json_event *e,
@@ -111,28 +22,8 @@ static bool is_cut(const struct tbp_json_trace *jt, const struct tbp_json_event 
            (e->ph == 'X' && e->dur.token == TBP_JSON_END);
 }
 
-/* By name, so that it does not matter in which order they are written. */
-static void sort_args(struct tbp_json_event *e) {
-    for (size_t i = 1; i < e->n_args; i++) {
-        struct tbp_json_arg a = e->args[i];
-        size_t k = i;
-        for (; k > 0 && tbp_str_cmp(a.key, e->args[k - 1].key) < 0; k--)
-            e->args[k] = e->args[k - 1];
-        e->args[k] = a;
-    }
-}
-
-/* True: it has a phase, as events have, or may have had one. */
-static bool take_event(struct tbp_json_trace *jt, struct tbp_json_event *e) {
-    struct tbp_ledger *l = &jt->host->ledger;
-    uint64_t cuts = jt->json.count[TBP_JSON_CUT];
-    read_event(jt, e);
-    if (is_cut(jt, e, cuts)) {
-        l->events_read++;
-        l->events_dropped++;
-        tbp_ledger_count(l, TBP_LEDGER_EVENT_DROPPED, 1, e->offset);
-        return true;
-    }
+/* True: it has a phase, as events have. */
+static bool give_event(struct tbp_json_trace *jt, const struct tbp_json_event *e) {
     if (e->is_empty)
         return false; /* closes some lists */
     if (e->ph == 0 && e->name.token == TBP_JSON_END) {
@@ -140,10 +31,21 @@ static bool take_event(struct tbp_json_trace *jt, struct tbp_json_event *e) {
         return false;
     }
     jt->n_events++;
-    if (jt->dialect->keeps_args || e->ph == 'C')
-        sort_args(e);
     jt->dialect->event(jt, e);
     return e->ph != 0;
+}
+
+/* True: it has a phase, or may have had one. */
+static bool take_event(struct tbp_json_trace *jt, struct tbp_json_event *e) {
+    struct tbp_ledger *l = &jt->host->ledger;
+    uint64_t cuts = jt->json.count[TBP_JSON_CUT];
+    tbp_json_event_read(&jt->json, e, jt->dialect->keeps_args);
+    if (!is_cut(jt, e, cuts))
+        return give_event(jt, e);
+    l->events_read++;
+    l->events_dropped++;
+    tbp_ledger_count(l, TBP_LEDGER_EVENT_DROPPED, 1, e->offset);
+    return true;
 }
 
 /* What has been read can leave memory: views of it are few and come back from disk. */
@@ -160,19 +62,71 @@ static void drop_read(struct tbp_json_trace *jt) {
 
 /* Many documents are lists of objects, also tables of the Profile tab: without a name, a list is
  * one of events if an event is in it, or nothing. */
-static void read_list(struct tbp_json_trace *jt, struct tbp_json_event *e, bool is_named) {
-    enum tbp_json_token token;
-    bool has_events = false, has_others = false;
-    while ((token = tbp_json_pull_next(&jt->json)) != TBP_JSON_ARRAY_END && token != TBP_JSON_END) {
-        bool is_object = token == TBP_JSON_OBJECT;
-        bool is_event = is_object && take_event(jt, e);
-        if (!is_object)
-            tbp_json_pull_skip(&jt->json, token);
-        has_events |= is_event || (is_object && is_named);
-        has_others |= !is_object || !(is_event || e->is_empty);
-        drop_read(jt);
+struct list {
+    struct tbp_json_trace *jt;
+    bool is_named, has_events, has_others;
+};
+
+static void note_object(struct list *l, const struct tbp_json_event *e, bool is_event) {
+    l->has_events |= is_event || l->is_named;
+    l->has_others |= !is_event && !e->is_empty;
+}
+
+/* False: there is no more. */
+static bool read_element(struct list *l) {
+    struct tbp_json_trace *jt = l->jt;
+    enum tbp_json_token token = tbp_json_pull_next(&jt->json);
+    if (token == TBP_JSON_ARRAY_END || token == TBP_JSON_END)
+        return false;
+    if (token == TBP_JSON_OBJECT) {
+        bool is_event = take_event(jt, jt->event);
+        note_object(l, jt->event, is_event);
+    } else {
+        tbp_json_pull_skip(&jt->json, token);
+        l->has_others = true;
     }
-    jt->has_list |= has_events || !has_others;
+    drop_read(jt);
+    return true;
+}
+
+static bool take_piece(void *ctx, const struct tbp_json_piece *piece) {
+    struct list *l = ctx;
+    struct tbp_json_trace *jt = l->jt;
+    for (size_t i = 0; i < piece->events.n; i++) {
+        bool is_event = give_event(jt, &piece->events.at[i]);
+        note_object(l, &piece->events.at[i], is_event);
+    }
+    drop_read(jt);
+    while (jt->json.at < piece->to)
+        if (!read_element(l))
+            return false;
+    return true;
+}
+
+/* False: the list has ended, or no more can be read. */
+static bool read_ahead(struct list *l, const uint8_t *list) {
+    struct tbp_json_trace *jt = l->jt;
+    struct tbp_json_pull *j = &jt->json;
+    jt->ahead->sorts_args = jt->dialect->keeps_args;
+    jt->status = tbp_json_ahead_read(jt->ahead, j, list, take_piece, l, jt->err);
+    if (jt->status) {
+        j->at = j->end;
+        j->depth = 0;
+    }
+    return !jt->status && !jt->ahead->is_over;
+}
+
+static void read_list(struct tbp_json_trace *jt, bool is_named) {
+    struct list l = {.jt = jt, .is_named = is_named};
+    const uint8_t *list = jt->json.at, *from = list;
+    bool goes_on = true;
+    while (goes_on && read_element(&l)) {
+        if (!jt->ahead || (size_t)(jt->json.at - from) < jt->ahead->piece_bytes)
+            continue;
+        goes_on = read_ahead(&l, list);
+        from = jt->json.at;
+    }
+    jt->has_list |= l.has_events || !l.has_others;
 }
 
 /* An object at the top is the document, or an event that lost its list. */
@@ -189,7 +143,7 @@ static bool is_loose_event(const struct tbp_json_pull *j) {
     return has_phase && has_time;
 }
 
-static void read_document(struct tbp_json_trace *jt, struct tbp_json_event *e) {
+static void read_document(struct tbp_json_trace *jt) {
     struct tbp_json_pull *j = &jt->json;
     while (tbp_json_pull_next(j) == TBP_JSON_KEY) {
         if (!IS(j->text, "traceEvents")) {
@@ -199,23 +153,23 @@ static void read_document(struct tbp_json_trace *jt, struct tbp_json_event *e) {
         }
         enum tbp_json_token token = tbp_json_pull_next(j);
         if (token == TBP_JSON_ARRAY)
-            read_list(jt, e, true);
+            read_list(jt, true);
         else
             tbp_json_pull_skip(j, token);
     }
 }
 
-static void read_all(struct tbp_json_trace *jt, struct tbp_json_event *e) {
+static void read_all(struct tbp_json_trace *jt) {
     struct tbp_json_pull *j = &jt->json;
     enum tbp_json_token token;
     while ((token = tbp_json_pull_next(j)) != TBP_JSON_END) {
         if (token == TBP_JSON_ARRAY) {
-            read_list(jt, e, false);
+            read_list(jt, false);
         } else if (token == TBP_JSON_OBJECT && is_loose_event(j)) {
             jt->has_list = true;
-            take_event(jt, e);
+            take_event(jt, jt->event);
         } else if (token == TBP_JSON_OBJECT) {
-            read_document(jt, e);
+            read_document(jt);
         }
     }
 }
@@ -253,6 +207,7 @@ void tbp_json_trace_begin(struct tbp_json_trace *jt, struct tbp_host *host,
                           const struct tbp_json_dialect *dialect, void *ctx) {
     *jt = (struct tbp_json_trace){.host = host, .dialect = dialect, .ctx = ctx};
     jt->event = TBP_NEW(&host->arena, struct tbp_json_event);
+    jt->event->args = TBP_NEW_N(&host->arena, struct tbp_json_arg, TBP_JSON_MAX_ARGS);
     tbp_trace_init(&jt->trace, host);
     if (dialect->begin)
         dialect->begin(jt);
@@ -260,7 +215,7 @@ void tbp_json_trace_begin(struct tbp_json_trace *jt, struct tbp_host *host,
 
 void tbp_json_trace_document(struct tbp_json_trace *jt, struct tbp_str bytes) {
     tbp_json_pull_init(&jt->json, bytes.p, bytes.n);
-    read_all(jt, jt->event);
+    read_all(jt);
     note_repairs(jt);
 }
 
@@ -270,7 +225,7 @@ void tbp_json_trace_look(struct tbp_json_trace *jt, struct tbp_str bytes,
     struct tbp_ledger before = jt->host->ledger;
     jt->dialect = dialect;
     tbp_json_pull_init(&jt->json, bytes.p, bytes.n);
-    read_all(jt, jt->event);
+    read_all(jt);
     jt->dialect = of_document;
     jt->host->ledger = before;
     jt->n_events = jt->dropped = 0;
@@ -284,18 +239,29 @@ void tbp_json_trace_end(struct tbp_json_trace *jt) {
     tbp_vec_release(&jt->even);
 }
 
+static void init_ahead(struct tbp_json_trace *jt, struct tbp_pool *pool, struct tbp_error *err) {
+    if (tbp_pool_threads(pool) < 2)
+        return;
+    jt->ahead = TBP_NEW(&jt->host->arena, struct tbp_json_ahead);
+    jt->err = err;
+    tbp_json_ahead_init(jt->ahead, pool, jt->host->input.piece_bytes);
+}
+
 int tbp_json_trace_read(struct tbp_host *host, const struct tbp_json_dialect *dialect, void *ctx,
-                        struct tbp_error *err) {
+                        struct tbp_pool *pool, struct tbp_error *err) {
     struct tbp_json_trace jt;
     tbp_json_trace_begin(&jt, host, dialect, ctx);
+    init_ahead(&jt, pool, err);
     tbp_json_trace_document(&jt,
                             (struct tbp_str){(const char *)host->input.data, host->input.size});
-    int status = TBP_OK;
-    if (jt.has_list) {
+    if (jt.ahead)
+        tbp_json_ahead_release(jt.ahead);
+    int status = jt.status;
+    if (!status && jt.has_list) {
         if (dialect->finish)
             dialect->finish(&jt);
         tbp_trace_finish(&jt.trace);
-    } else {
+    } else if (!status) {
         status = refuse(host, err);
     }
     tbp_json_trace_end(&jt);
@@ -512,7 +478,7 @@ uint64_t tbp_json_trace_duration(struct tbp_json_trace *jt, const struct tbp_jso
 
 void tbp_json_trace_series(struct tbp_json_trace *jt, const struct tbp_json_event *e) {
     for (size_t i = 0; i < e->n_args; i++) {
-        struct tbp_json_value key = {TBP_JSON_STRING, e->args[i].key, e->args[i].key_is_plain};
+        struct tbp_json_value key = tbp_json_arg_key(&e->args[i]);
         double v;
         if (tbp_str_to_double(e->args[i].value.text, &v))
             tbp_trace_stat_double(&jt->trace, TBP_TRACE_OWN,

@@ -2,38 +2,15 @@
  *
  * Walks a document of trace events (the format of about:tracing, which all frameworks' JSON traces
  * are dialects of) and hands out one event after the other, its fields in whatever order they came.
- * What the fields mean is the dialect's: read_kineto.c, read_chrome.c.
+ * What the fields mean is the dialect's: read_kineto.c, read_chrome.c. Long lists are read ahead
+ * on all processors (json_ahead.h); the dialect sees their events in order, one at a time.
  */
 #ifndef TBP_CONVERT_READ_JSON_TRACE_H
 #define TBP_CONVERT_READ_JSON_TRACE_H
 
-#include "base/json_pull.h"
+#include "convert/read/json_ahead.h"
 #include "convert/read/reader.h"
 #include "convert/read/trace_build.h"
-
-/* Absent: END with an empty text. */
-struct tbp_json_value {
-    enum tbp_json_token token; /* of containers: OBJECT or ARRAY, and text is all of it */
-    struct tbp_str text;
-    bool is_plain;
-};
-
-struct tbp_json_arg {
-    struct tbp_str key;
-    struct tbp_json_value value;
-    bool key_is_plain;
-};
-
-enum { TBP_JSON_MAX_ARGS = 64 };
-
-struct tbp_json_event {
-    struct tbp_json_value name, cat, ts, dur, pid, tid, id, id_local, id_global, scope, flow;
-    char ph;       /* 0: none */
-    bool is_empty; /* {} */
-    struct tbp_json_arg args[TBP_JSON_MAX_ARGS];
-    size_t n_args;
-    uint64_t offset;
-};
 
 struct tbp_json_trace;
 struct tbp_json_dialect {
@@ -53,6 +30,9 @@ struct tbp_json_trace {
     const struct tbp_json_dialect *dialect;
     void *ctx;                    /* of the dialect */
     struct tbp_json_event *event; /* the one being read */
+    struct tbp_json_ahead *ahead; /* or NULL: one thread reads */
+    int status;                   /* of that: after a failure nothing more is read */
+    struct tbp_error *err;
     TBP_VEC(char) scratch, even;
     uint64_t n_events, dropped; /* dropped: bytes of the input that left memory */
     bool has_list;              /* there was a list of events, maybe an empty one */
@@ -69,7 +49,7 @@ void tbp_json_trace_look(struct tbp_json_trace *jt, struct tbp_str bytes,
 void tbp_json_trace_end(struct tbp_json_trace *jt);
 /* Reads the whole input. Fails if it is no document of trace events. */
 int tbp_json_trace_read(struct tbp_host *host, const struct tbp_json_dialect *dialect, void *ctx,
-                        struct tbp_error *err);
+                        struct tbp_pool *pool, struct tbp_error *err);
 
 /* Begins like JSON. */
 bool tbp_json_trace_looks_so(const uint8_t *data, size_t size);

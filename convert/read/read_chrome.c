@@ -87,7 +87,7 @@ static void add_args(struct chrome *c, const struct tbp_json_event *e) {
     struct tbp_trace *t = &c->jt->trace;
     for (size_t i = 0; i < e->n_args; i++) {
         const struct tbp_json_arg *a = &e->args[i];
-        struct tbp_json_value key = {TBP_JSON_STRING, a->key, a->key_is_plain};
+        struct tbp_json_value key = tbp_json_arg_key(a);
         int64_t whole;
         uint64_t wide;
         double v;
@@ -254,11 +254,10 @@ static const struct tbp_json_dialect dialect = {
     .event = read_event, .header = read_header, .finish = finish, .keeps_args = true};
 
 static int read_chrome(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
-    (void)pool;
     if (tbp_kineto_is_dialect_of(host->input.data, host->input.size))
-        return tbp_kineto_read(host, err); /* its marks stand far behind the beginning */
+        return tbp_kineto_read(host, pool, err); /* its marks stand far behind the beginning */
     struct chrome c = {0};
-    int status = tbp_json_trace_read(host, &dialect, &c, err);
+    int status = tbp_json_trace_read(host, &dialect, &c, pool, err);
     tbp_process_names_release(&c.processes);
     tbp_vec_release(&c.text);
     tbp_vec_release(&c.shown);

@@ -712,18 +712,13 @@ static int probe(const uint8_t *data, size_t size) {
     return tbp_kineto_is_dialect_of(data, size) ? LIKELY : 0;
 }
 
-int tbp_kineto_read(struct tbp_host *host, struct tbp_error *err) {
+int tbp_kineto_read(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
     struct kineto k = {0};
-    int status = tbp_json_trace_read(host, &dialect, &k, err);
+    int status = tbp_json_trace_read(host, &dialect, &k, pool, err);
     tbp_forward_links_release(&k.forward);
     tbp_vec_release(&k.devices);
     tbp_vec_release(&k.text);
     return status;
-}
-
-static int read_kineto(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
-    (void)pool;
-    return tbp_kineto_read(host, err);
 }
 
 const struct tbp_reader tbp_reader_kineto = {
@@ -731,5 +726,5 @@ const struct tbp_reader tbp_reader_kineto = {
     .help = "traces of PyTorch's profiler (*.pt.trace.json, also gzip'ed)",
     .probe = probe,
     .looks_far = true,
-    .read = read_kineto,
+    .read = tbp_kineto_read,
 };

@@ -9,6 +9,6 @@
 #include "convert/read/reader.h"
 
 bool tbp_kineto_is_dialect_of(const uint8_t *data, size_t size);
-int tbp_kineto_read(struct tbp_host *host, struct tbp_error *err);
+int tbp_kineto_read(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err);
 
 #endif

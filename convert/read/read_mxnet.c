@@ -330,8 +330,7 @@ static const struct tbp_json_dialect dialect = {.event = read_event, .finish = f
 
 static int read_mxnet(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
     struct mxnet m = {0};
-    (void)pool;
-    int status = tbp_json_trace_read(host, &dialect, &m, err);
+    int status = tbp_json_trace_read(host, &dialect, &m, pool, err);
     tbp_process_names_release(&m.processes);
     tbp_idmap_release(&m.domain_of);
     tbp_vec_release(&m.domains);

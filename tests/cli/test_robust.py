@@ -407,12 +407,10 @@ class Robust(Case):
         self.assertIn("ä…' for 'host' has 242 bytes", r.stderr)
         self.expect(0, "convert", self.path(name), "-o", self.path("o"), "--run", "fine", "--host", "h")
 
-    def test_input_that_is_cut_or_written_to_meanwhile(self):
+    def cut_meanwhile(self, name, big, *options):
         """Cut down at some moment of a conversion: either it was early enough, or nothing of the run changes."""
-        with open(SAMPLE, "rb") as f:
-            big = f.read() * 120
-        source, cut = self.path("h.xplane.pb"), 0
-        args = ["convert", "-q", "-o", self.path("o"), "--run", "r", "--semantics", "official"]
+        source = self.path(name)
+        args = ["convert", "-q", "-o", self.path("o"), "--run", "r", *options]
         self.expect(0, *args, "--host", "h", SAMPLE)
         before = sums(self.path("o"))
         for k in range(10):
@@ -426,10 +424,18 @@ class Robust(Case):
             if p.returncode == 0:
                 self.expect(0, *args, "--host", "h", SAMPLE)
                 continue
-            cut += 1
-            self.assertRegex(errors, "h.xplane.pb' (became shorter|was written to) while it was read")
+            self.assertRegex(errors, f"{name}' (became shorter|was written to) while it was read")
             self.assertEqual(sums(self.path("o")), before)
         self.no_temporaries(self.path("o"))
+
+    def test_input_that_is_cut_or_written_to_meanwhile(self):
+        with open(SAMPLE, "rb") as f:
+            self.cut_meanwhile("h.xplane.pb", f.read() * 120, "--semantics", "official")
+
+    def test_trace_that_is_cut_while_threads_read_ahead(self):
+        event = b'{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":%d,"ts":%d,"dur":1,"args":{"External id":%d}}'
+        events = b",\n".join(event % (i % 4, i, i) for i in range(200000))
+        self.cut_meanwhile("h.pt.trace.json", b'{"schemaVersion":1,"traceEvents":[' + events + b"]}", "--jobs", "3")
 
     def test_errors_name_the_input_as_it_was_given(self):
         for args, kw in ((["-"], {"input": "no profile " * 20}), ([self.path("pipe")], {})):
