@@ -5,6 +5,8 @@
  * kernel. Numbers may stand in quotes.
  */
 #include "convert/read/ascend_timeline.h"
+
+#include "base/sort.h"
 #include "convert/read/step_name.h"
 
 #include <stdio.h>
@@ -64,8 +66,10 @@ static void look_at_arrow(struct tbp_ascend_timeline *a, const struct tbp_json_e
     struct place p = place_of(&a->jt, e);
     uint64_t start = (uint64_t)pair_of(pair_of(p.pid, p.tid), ns);
     uint32_t *op = tbp_idmap_put(&a->op_of_start, start, &is_new);
-    if (is_new)
+    if (is_new) {
         *op = (uint32_t)a->op_of_start.n;
+        *tbp_vec_push(&a->starts) = (struct tbp_ascend_start){ns, p.pid, p.tid, *op};
+    }
     a->op_of_flow.at[flow] = *op;
 }
 
@@ -81,9 +85,30 @@ static void look(struct tbp_json_trace *jt, const struct tbp_json_event *e) {
         *tbp_idmap_put(&a->steps, (uint64_t)step, &is_new) = 0;
 }
 
+static int by_time(const void *a, const void *b, void *ctx) {
+    const struct tbp_ascend_start *x = a, *y = b;
+    (void)ctx;
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? -1 : 1;
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+/* By time, since arrows stand in any order. */
+static void number_ops(struct tbp_ascend_timeline *a) {
+    tbp_sort(a->starts.at, a->starts.n, sizeof *a->starts.at, by_time, NULL);
+    a->numbers.n = 0;
+    tbp_vec_reserve(&a->numbers, a->starts.n + 1);
+    a->numbers.n = a->starts.n + 1;
+    a->numbers.at[0] = 0;
+    for (uint32_t i = 0; i < a->starts.n; i++)
+        a->numbers.at[a->starts.at[i].index] = i + 1;
+}
+
 uint32_t tbp_ascend_op_of_kernel(const struct tbp_ascend_timeline *a, int64_t start_ns) {
     uint32_t flow = tbp_idmap_get(&a->flow_of_kernel, (uint64_t)start_ns);
-    return flow == TBP_MAP_NONE ? 0 : a->op_of_flow.at[flow];
+    return flow == TBP_MAP_NONE ? 0 : a->numbers.at[a->op_of_flow.at[flow]];
 }
 
 /* ---- events ---- */
@@ -121,7 +146,7 @@ static void describe_op(struct tbp_ascend_timeline *a, const struct tbp_json_eve
     if (op == TBP_MAP_NONE)
         return;
     out->flags |= TBP_TRACE_LAUNCH;
-    out->link = op;
+    out->link = a->numbers.at[op];
 }
 
 /* A row that the analysis drew: a line of the host's plane, since it is no work of a device. */
@@ -215,6 +240,8 @@ void tbp_ascend_timeline_end(struct tbp_ascend_timeline *a) {
     tbp_idmap_release(&a->flow_of_kernel);
     tbp_idmap_release(&a->steps);
     tbp_vec_release(&a->op_of_flow);
+    tbp_vec_release(&a->starts);
+    tbp_vec_release(&a->numbers);
 }
 
 /* What is wrong with the document is counted when its events are read. */
@@ -223,6 +250,7 @@ void tbp_ascend_timeline_links(struct tbp_ascend_timeline *a, struct tbp_str jso
     uint64_t n_unsigned_steps = a->jt.host->n_unsigned_steps;
     a->jt.dialect = &looking;
     tbp_json_trace_document(&a->jt, json);
+    number_ops(a);
     a->jt.host->ledger = kept;
     a->jt.host->n_unsigned_steps = n_unsigned_steps;
 }

@@ -10,12 +10,19 @@
 
 #include "convert/read/process_names.h"
 
+struct tbp_ascend_start { /* of an op with an arrow */
+    int64_t ns, pid, tid;
+    uint32_t index;
+};
+
 struct tbp_ascend_timeline {
     struct tbp_json_trace jt;
     struct tbp_process_names processes, threads;
-    struct tbp_idmap op_of_start;    /* thread and start of an op -> its number, from 1 */
+    struct tbp_idmap op_of_start; /* thread and start of an op -> index, from 1 */
+    TBP_VEC(struct tbp_ascend_start) starts;
+    TBP_VEC(uint32_t) numbers;       /* of ops by index, from 1 in order of time; 0 has 0 */
     struct tbp_idmap flow_of_id;     /* arrow -> index */
-    TBP_VEC(uint32_t) op_of_flow;    /* 0: none */
+    TBP_VEC(uint32_t) op_of_flow;    /* index; 0: none */
     struct tbp_idmap flow_of_kernel; /* start_ns -> index */
     struct tbp_idmap steps;          /* numbers of those that the timeline marks */
     bool has_kernels;                /* the tables have them */

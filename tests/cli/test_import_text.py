@@ -264,6 +264,20 @@ class Ascend(Import):
         self.assertEqual({r["kernel_name"]: r["op_name"] for r in rows(answer("kernel_stats", path))},
                          {"add, fused": "aten/add", "hcom_allReduce_1": "hcom_allReduce_1"})
 
+    def test_arrows_of_ascend_are_numbered_by_time_in_whatever_order_they_stand(self):
+        path = self.fixture("host0_1_ascend_pt")
+        file = os.path.join(path, "ASCEND_PROFILER_OUTPUT", "trace_view.json")
+        with open(file) as f:
+            timeline = json.load(f)
+        late = {"ph": "s", "bp": "e", "name": "torch_to_npu", "id": 7, "pid": 900, "tid": 70, "ts": "1699999999999905.000",
+                "cat": "async_npu"}  # an arrow from mul, which begins before add
+        for events in (timeline + [late], [late] + timeline[::-1]):
+            with open(file, "w") as f:
+                json.dump(events, f)
+            trace = json.loads(self.expect(0, "tool", "trace_viewer", path).stdout)["traceEvents"]
+            numbers = {e["name"]: e["args"]["correlation_id"] for e in trace if "correlation_id" in e.get("args", {})}
+            self.assertEqual(numbers, {"aten::mul": "1", "aten::add": "2", "add, fused": "2", "hcom_allReduce_1": "0"})
+
     def test_tables_of_ascend_without_a_timeline(self):
         path = self.fixture("host0_1_ascend_pt")
         os.remove(os.path.join(path, "ASCEND_PROFILER_OUTPUT", "trace_view.json"))
