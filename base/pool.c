@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Fixed pool of threads. Work is a list of batches, one per running tbp_pool_for; workers take
- * indices from any open batch. The caller works on its own batch and then waits for stragglers, so
- * nested calls cannot deadlock.
+ * indices from any open batch. The caller works on its own batch and then on what the stragglers
+ * have opened in turn, so nested calls cannot deadlock. It takes no other work meanwhile: that
+ * might ask for what the caller holds.
  */
 #include "base/pool.h"
 
@@ -24,16 +25,20 @@ struct batch {
     int failed_status;
     struct tbp_error failed;
     struct batch *link;
+    const struct batch *outer; /* a job of that one opened it, or NULL */
 };
 
 struct tbp_pool {
     pthread_mutex_t lock;
-    pthread_cond_t work, done;
+    pthread_cond_t changed; /* a batch was opened, or the last job of one is done */
     struct batch *open;
     unsigned n_workers;
     bool stop;
     pthread_t workers[];
 };
+
+/* Whose job the thread runs. */
+static _Thread_local const struct batch *current;
 
 struct guarded {
     struct batch *b;
@@ -59,16 +64,26 @@ static void step(struct tbp_pool *p, struct batch *b) {
     b->running++;
     pthread_mutex_unlock(&p->lock);
     struct tbp_error err = {0};
+    const struct batch *outer = current;
+    current = b;
     int status = tbp_guard_run(run_job, &(struct guarded){b, i}, &err);
+    current = outer;
     pthread_mutex_lock(&p->lock);
     note_failure(b, i, status, &err);
     if (--b->running == 0 && b->next == b->n)
-        pthread_cond_broadcast(&p->done);
+        pthread_cond_broadcast(&p->changed);
 }
 
-static struct batch *batch_with_work(struct tbp_pool *p) {
+static bool is_within(const struct batch *b, const struct batch *outer) {
+    while (b && b != outer)
+        b = b->outer;
+    return b == outer;
+}
+
+/* Outer: NULL for any. */
+static struct batch *batch_with_work(struct tbp_pool *p, const struct batch *outer) {
     struct batch *b = p->open;
-    while (b && b->next == b->n)
+    while (b && (b->next == b->n || !is_within(b, outer)))
         b = b->link;
     return b;
 }
@@ -77,11 +92,11 @@ static void *worker(void *ctx) {
     struct tbp_pool *p = ctx;
     pthread_mutex_lock(&p->lock);
     while (!p->stop) {
-        struct batch *b = batch_with_work(p);
+        struct batch *b = batch_with_work(p, NULL);
         if (b)
             step(p, b);
         else
-            pthread_cond_wait(&p->work, &p->lock);
+            pthread_cond_wait(&p->changed, &p->lock);
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
@@ -104,8 +119,7 @@ struct tbp_pool *tbp_pool_new(unsigned n_threads) {
     if (!p)
         return NULL;
     pthread_mutex_init(&p->lock, NULL);
-    pthread_cond_init(&p->work, NULL);
-    pthread_cond_init(&p->done, NULL);
+    pthread_cond_init(&p->changed, NULL);
     for (unsigned i = 0; i + 1 < n; i++) {
         if (pthread_create(&p->workers[p->n_workers], NULL, worker, p))
             break; /* fewer workers are slower, not wrong */
@@ -119,13 +133,12 @@ void tbp_pool_free(struct tbp_pool *p) {
         return;
     pthread_mutex_lock(&p->lock);
     p->stop = true;
-    pthread_cond_broadcast(&p->work);
+    pthread_cond_broadcast(&p->changed);
     pthread_mutex_unlock(&p->lock);
     for (unsigned i = 0; i < p->n_workers; i++)
         pthread_join(p->workers[i], NULL);
     pthread_mutex_destroy(&p->lock);
-    pthread_cond_destroy(&p->work);
-    pthread_cond_destroy(&p->done);
+    pthread_cond_destroy(&p->changed);
     free(p);
 }
 
@@ -155,12 +168,18 @@ static int run_batch(struct tbp_pool *p, struct batch *b, struct tbp_error *err)
         return run_here(b, err);
     pthread_mutex_lock(&p->lock);
     b->link = p->open;
+    b->outer = current;
     p->open = b;
-    pthread_cond_broadcast(&p->work);
+    pthread_cond_broadcast(&p->changed);
     while (b->next < b->n)
         step(p, b);
-    while (b->running)
-        pthread_cond_wait(&p->done, &p->lock);
+    while (b->running) {
+        struct batch *inner = batch_with_work(p, b);
+        if (inner)
+            step(p, inner);
+        else
+            pthread_cond_wait(&p->changed, &p->lock);
+    }
     unlink_batch(p, b);
     pthread_mutex_unlock(&p->lock);
     if (b->failed_status != TBP_OK && err)

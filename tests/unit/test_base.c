@@ -15,6 +15,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -268,6 +269,38 @@ Test(pool, may_be_used_inside_a_job, .timeout = 20) {
     cr_assert_eq(tbp_pool_for(n.pool, 50, outer_job, &n, NULL), TBP_OK);
     cr_assert_eq(n.sum, 150);
     tbp_pool_free(n.pool);
+}
+
+struct meeting {
+    struct tbp_pool *pool;
+    pthread_t caller;
+    _Atomic size_t outer, inner; /* jobs begun */
+};
+static void wait_for_two(_Atomic size_t *begun) {
+    atomic_fetch_add(begun, 1);
+    while (atomic_load(begun) < 2)
+        sched_yield();
+}
+static int meet_inside(void *ctx, size_t i, struct tbp_error *err) {
+    (void)i, (void)err;
+    wait_for_two(&((struct meeting *)ctx)->inner);
+    return TBP_OK;
+}
+/* One job for each thread; only that of the other thread opens jobs in turn. */
+static int meet(void *ctx, size_t i, struct tbp_error *err) {
+    struct meeting *m = ctx;
+    (void)i;
+    wait_for_two(&m->outer);
+    return pthread_equal(pthread_self(), m->caller)
+               ? TBP_OK
+               : tbp_pool_for(m->pool, 2, meet_inside, m, err);
+}
+
+Test(pool, a_caller_that_waits_works_on_what_its_jobs_have_opened, .timeout = 20) {
+    struct meeting m = {.pool = tbp_pool_new(2), .caller = pthread_self()};
+    cr_assert_eq(tbp_pool_for(m.pool, 2, meet, &m, NULL), TBP_OK);
+    cr_expect_eq(m.inner, 2);
+    tbp_pool_free(m.pool);
 }
 
 Test(status, text_has_input_offset_and_causes) {
