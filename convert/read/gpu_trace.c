@@ -391,7 +391,7 @@ void tbp_gpu_warn(struct tbp_gpu_trace *g, struct tbp_str text) {
     tbp_trace_warn(&g->t, text);
 }
 
-void tbp_gpu_trace_finish(struct tbp_gpu_trace *g) {
+void tbp_gpu_trace_finish(struct tbp_gpu_trace *g, struct tbp_pool *pool) {
     struct tbp_trace *t = &g->t;
     close_ranges(g);
     choose_steps(g);
@@ -404,5 +404,5 @@ void tbp_gpu_trace_finish(struct tbp_gpu_trace *g) {
     if (g->n_device == 0)
         tbp_gpu_warn(g, is_cut ? TBP_STR("no GPU operations are in what can be read of this file")
                                : TBP_STR("no GPU operations were recorded in this file"));
-    tbp_trace_finish(t);
+    tbp_trace_finish(t, pool);
 }

@@ -97,6 +97,6 @@ uint32_t tbp_gpu_stream(struct tbp_gpu_trace *g, int64_t device, int64_t stream)
 void tbp_gpu_warn(struct tbp_gpu_trace *g, struct tbp_str text);
 
 /* Steps, devices, warnings; then tbp_trace_finish. */
-void tbp_gpu_trace_finish(struct tbp_gpu_trace *g);
+void tbp_gpu_trace_finish(struct tbp_gpu_trace *g, struct tbp_pool *pool);
 
 #endif

@@ -260,7 +260,7 @@ int tbp_json_trace_read(struct tbp_host *host, const struct tbp_json_dialect *di
     if (!status && jt.has_list) {
         if (dialect->finish)
             dialect->finish(&jt);
-        tbp_trace_finish(&jt.trace);
+        tbp_trace_finish(&jt.trace, pool);
     } else if (!status) {
         status = refuse(host, err);
     }

@@ -384,7 +384,6 @@ static void describe_devices(struct ascend *a) {
 
 static int read_ascend(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
     struct ascend a = {0};
-    (void)pool;
     if (!has_output(host))
         return tbp_fail(err, TBP_E_UNSUPPORTED,
                         "'%.*s' holds raw data only, not analysed yet: run the vendor's analysis "
@@ -402,7 +401,7 @@ static int read_ascend(struct tbp_host *host, struct tbp_pool *pool, struct tbp_
     each_file(&a, host, "profiler_info.json", read_rank);
     describe_devices(&a);
     tbp_trace_find_wall_clock(a.t);
-    tbp_trace_finish(a.t);
+    tbp_trace_finish(a.t, pool);
     tbp_ascend_timeline_end(&a.timeline);
     tbp_vec_release(&a.steps);
     tbp_idmap_release(&a.step_of);

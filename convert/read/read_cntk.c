@@ -304,7 +304,6 @@ static void note_rank(struct cntk *c, struct tbp_str path) {
 static int read_cntk(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
     struct cntk c = {0};
     struct tbp_str bytes = {(const char *)host->input.data, host->input.size};
-    (void)pool;
     (void)err;
     tbp_json_trace_begin(&c.jt, host, &dialect, &c);
     if (tbp_json_trace_looks_so(host->input.data, host->input.size))
@@ -316,7 +315,7 @@ static int read_cntk(struct tbp_host *host, struct tbp_pool *pool, struct tbp_er
     number_steps(&c);
     note_rank(&c, host->path);
     tbp_trace_find_wall_clock(&c.jt.trace);
-    tbp_trace_finish(&c.jt.trace);
+    tbp_trace_finish(&c.jt.trace, pool);
     tbp_json_trace_end(&c.jt);
     tbp_vec_release(&c.steps);
     return TBP_OK;

@@ -222,7 +222,6 @@ static void read_alone(struct tbp_mindspore *m, const struct tbp_host *h) {
 static int read_mindspore(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
     struct tbp_mindspore m = {0};
     int status = TBP_OK;
-    (void)pool;
     tbp_json_trace_begin(&m.jt, host, &tbp_mindspore_dialect, &m);
     if (tbp_folder_is(host->input.data, host->input.size))
         read_devices(&m, host);
@@ -234,7 +233,7 @@ static int read_mindspore(struct tbp_host *host, struct tbp_pool *pool, struct t
                           (int)(host->path.n < 150 ? host->path.n : 150), host->path.p);
     tbp_trace_find_wall_clock(&m.jt.trace);
     if (!status)
-        tbp_trace_finish(&m.jt.trace);
+        tbp_trace_finish(&m.jt.trace, pool);
     tbp_json_trace_end(&m.jt);
     tbp_vec_release(&m.steps);
     return status;

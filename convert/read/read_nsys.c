@@ -535,7 +535,6 @@ static bool is_export(struct tbp_sqlite *db) {
 
 static int read_nsys(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
     struct nsys n = {0};
-    (void)pool;
     int status = tbp_sqlite_open(&n.db, host, err);
     if (status)
         return status;
@@ -551,7 +550,7 @@ static int read_nsys(struct tbp_host *host, struct tbp_pool *pool, struct tbp_er
     tbp_gpu_trace_init(&n.gpu, host, "Nvidia");
     read_events(&n);
     tbp_sqlite_close(&n.db);
-    tbp_gpu_trace_finish(&n.gpu);
+    tbp_gpu_trace_finish(&n.gpu, pool);
     tbp_gpu_trace_release(&n.gpu);
     tbp_sqlite_texts_release(&n.strings);
     tbp_idmap_release(&n.processes);

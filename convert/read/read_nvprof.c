@@ -402,7 +402,7 @@ static void read_events(struct nvprof *n) {
     n->gpu.t.has_wall_clock = true;
 }
 
-static int read_database(struct tbp_host *host, struct tbp_error *err) {
+static int read_database(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
     struct nvprof n = {0};
     int status = tbp_sqlite_open(&n.db, host, err);
     if (status)
@@ -410,7 +410,7 @@ static int read_database(struct tbp_host *host, struct tbp_error *err) {
     tbp_gpu_trace_init(&n.gpu, host, "Nvidia");
     read_events(&n);
     tbp_sqlite_close(&n.db);
-    tbp_gpu_trace_finish(&n.gpu);
+    tbp_gpu_trace_finish(&n.gpu, pool);
     tbp_gpu_trace_release(&n.gpu);
     tbp_sqlite_texts_release(&n.strings);
     tbp_idmap_release(&n.kernel_names);
@@ -429,13 +429,12 @@ static bool is_session(const uint8_t *data, size_t size) {
 }
 
 static int read_nvprof(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
-    (void)pool;
     if (is_session(host->input.data, host->input.size))
         return tbp_fail(err, TBP_E_FORMAT,
                         "'%.*s' is a session of the Visual Profiler (XML), which holds settings "
                         "and no timeline; export one with `nvprof --export-profile`",
                         (int)host->path.n, host->path.p);
-    return read_database(host, err);
+    return read_database(host, pool, err);
 }
 
 static int probe(const uint8_t *data, size_t size) {

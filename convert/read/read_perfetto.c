@@ -475,7 +475,6 @@ static void read_packets(struct perfetto *p, const struct tbp_host *h) {
 
 static int read_perfetto(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
     struct perfetto *p = TBP_NEW(&host->arena, struct perfetto);
-    (void)pool;
     (void)err;
     tbp_trace_init(&p->t, host);
     p->t.is_in_order = true; /* ends tell no name: a sequence has them where they belong */
@@ -488,7 +487,7 @@ static int read_perfetto(struct tbp_host *host, struct tbp_pool *pool, struct tb
                                  p->is_amd ? TBP_STR("AMD") : TBP_STR("Nvidia"));
     tbp_trace_find_wall_clock(&p->t);
     tbp_launch_flows_apply(&p->flows, &p->t);
-    tbp_trace_finish(&p->t);
+    tbp_trace_finish(&p->t, pool);
     tbp_input_drop_pages(&host->input);
     tbp_trace_release(&p->t);
     tbp_perfetto_tracks_release(&p->tracks);

@@ -450,14 +450,13 @@ static void read_sets(struct rocpd *p) {
 
 static int read_rocpd(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
     struct rocpd p = {0};
-    (void)pool;
     int status = tbp_sqlite_open(&p.db, host, err);
     if (status)
         return status;
     tbp_gpu_trace_init(&p.gpu, host, "AMD");
     read_sets(&p);
     tbp_sqlite_close(&p.db);
-    tbp_gpu_trace_finish(&p.gpu);
+    tbp_gpu_trace_finish(&p.gpu, pool);
     tbp_gpu_trace_release(&p.gpu);
     return TBP_OK;
 }

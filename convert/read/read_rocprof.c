@@ -213,7 +213,6 @@ static void read_tables(struct rocprof *r, struct tbp_host *h) {
 
 static int read_rocprof(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
     struct rocprof r = {0};
-    (void)pool;
     (void)err;
     tbp_gpu_trace_init(&r.gpu, host, "AMD");
     if (tbp_json_trace_looks_so(host->input.data, host->input.size)) {
@@ -227,7 +226,7 @@ static int read_rocprof(struct tbp_host *host, struct tbp_pool *pool, struct tbp
     if (r.gpu.n_device == 0)
         tbp_gpu_warn(&r.gpu, TBP_STR("no kernels recorded"));
     tbp_launch_flows_apply(&r.flows, &r.gpu.t);
-    tbp_gpu_trace_finish(&r.gpu);
+    tbp_gpu_trace_finish(&r.gpu, pool);
     tbp_gpu_trace_release(&r.gpu);
     tbp_process_names_release(&r.processes);
     tbp_launch_flows_release(&r.flows);

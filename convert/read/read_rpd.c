@@ -241,14 +241,13 @@ static void read_events(struct rpd *d) {
 
 static int read_rpd(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err) {
     struct rpd d = {0};
-    (void)pool;
     int status = tbp_sqlite_open(&d.db, host, err);
     if (status)
         return status;
     tbp_gpu_trace_init(&d.gpu, host, "AMD");
     read_events(&d);
     tbp_sqlite_close(&d.db);
-    tbp_gpu_trace_finish(&d.gpu);
+    tbp_gpu_trace_finish(&d.gpu, pool);
     tbp_gpu_trace_release(&d.gpu);
     tbp_sqlite_texts_release(&d.strings);
     tbp_sqlite_texts_release(&d.long_strings);

@@ -309,7 +309,8 @@ void tbp_trace_find_wall_clock(struct tbp_trace *t) {
         t->has_wall_clock = t->rows.at[i].start_ns > year_2001_ns;
 }
 
-void tbp_trace_finish(struct tbp_trace *t) {
+void tbp_trace_finish(struct tbp_trace *t, struct tbp_pool *pool) {
+    t->pool = pool;
     tbp_trace_anchor(t);
     tbp_trace_arrange(t);
     tbp_trace_link(t);

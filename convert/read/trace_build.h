@@ -7,7 +7,7 @@
  *     uint32_t s7 = tbp_trace_stream(&t, 0, 7);                     // Stream #7 of /device:GPU:0
  *     tbp_trace_stat_text(&t, TBP_TRACE_SHARED, key, details);      // stats of the next event
  *     tbp_trace_add(&t, &(struct tbp_trace_event){.track = s7, .name = name, .start_ns = …});
- *     tbp_trace_finish(&t);                                         // planes, lines, columns
+ *     tbp_trace_finish(&t, pool);                                   // planes, lines, columns
  *
  * and finish makes of it what the analyses expect: events in order of time, names and lines in an
  * order that does not depend on that of the input; the op on each kernel (the op around its launch,
@@ -28,11 +28,13 @@
  *
  * Memory: 40 bytes per event while reading, given back while the columns are filled; the stats of
  * an event become XStat wire bytes in the host's arena, equal ones once. Ownership: release after
- * finish or failure; the host owns what was made. Texts given are copied. One thread.
+ * finish or failure; the host owns what was made. Texts given are copied. One thread,
+ * except that finish works on all of the pool.
  */
 #ifndef TBP_CONVERT_READ_TRACE_BUILD_H
 #define TBP_CONVERT_READ_TRACE_BUILD_H
 
+#include "base/pool.h"
 #include "base/vec.h"
 #include "convert/model/builder.h"
 #include "convert/read/given_name.h"
@@ -147,6 +149,7 @@ struct tbp_trace {
     bool is_in_order; /* begins and ends of one moment and track are given in their order */
     uint64_t n_tracks_refused;
     /* of finish */
+    struct tbp_pool *pool;
     TBP_VEC(uint32_t) rank;    /* of texts, by bytes */
     uint32_t external_key;     /* the text "External id", or TBP_MAP_NONE */
     TBP_VEC(uint32_t) stat_id; /* of texts; 0: none */
@@ -216,7 +219,7 @@ void tbp_trace_memory(struct tbp_trace *t, const struct tbp_trace_memory_event *
 void tbp_trace_warn(struct tbp_trace *t, struct tbp_str text);
 /* Times beyond the year 2001 are those of a wall clock. */
 void tbp_trace_find_wall_clock(struct tbp_trace *t);
-void tbp_trace_finish(struct tbp_trace *t);
+void tbp_trace_finish(struct tbp_trace *t, struct tbp_pool *pool);
 
 /* ---- parts of finish, each in a file of its own ---- */
 void tbp_trace_anchor(struct tbp_trace *t);  /* trace_steps.c: steps without work */

@@ -410,9 +410,11 @@ struct part {
     unsigned depth;
 };
 
-static void sort_rows(const struct tbp_trace *t, struct tbp_trace_row *v, size_t n) {
-    enum { SMALL = 24, LEVELS = 64 };
-    struct part parts[2 * LEVELS] = {{0, n, 2 * LEVELS / 2 - 1}};
+enum { LEVELS = 64 };
+
+static void sort_rows(const struct tbp_trace *t, struct tbp_trace_row *v, struct part whole) {
+    enum { SMALL = 24 };
+    struct part parts[2 * LEVELS] = {whole};
     unsigned n_parts = 1;
     while (n_parts > 0) {
         struct part p = parts[--n_parts];
@@ -433,12 +435,34 @@ static void sort_rows(const struct tbp_trace *t, struct tbp_trace_row *v, size_t
     }
 }
 
+struct halves {
+    const struct tbp_trace *t;
+    struct part parts[2];
+};
+
+/* What is below a pivot and what is above it have nothing to do with each other. */
+static int sort_half(void *ctx, size_t i, struct tbp_error *err) {
+    enum { WORTH_ROWS = 1 << 14 };
+    const struct halves *h = ctx;
+    struct tbp_trace_row *rows = h->t->rows.at;
+    struct part p = h->parts[i];
+    if (p.n < WORTH_ROWS || p.depth == 0) {
+        sort_rows(h->t, rows, p);
+        return TBP_OK;
+    }
+    size_t below = partition(h->t, rows + p.from, p.n);
+    struct halves next = {
+        h->t, {{p.from, below, p.depth - 1}, {p.from + below, p.n - below, p.depth - 1}}};
+    return tbp_pool_for(h->t->pool, 2, sort_half, &next, err);
+}
+
 static void sort_all(struct tbp_trace *t) {
     size_t i = 1;
     while (i < t->rows.n && !is_before(t, &t->rows.at[i], &t->rows.at[i - 1]))
         i++;
+    struct halves all = {t, {{0, t->rows.n, LEVELS - 1}}};
     if (i < t->rows.n)
-        sort_rows(t, t->rows.at, t->rows.n);
+        sort_half(&all, 0, NULL);
 }
 
 /* ---- begin and end ---- */

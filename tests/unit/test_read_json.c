@@ -10,17 +10,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void read_text(struct tbp_host *h, const char *text) {
+static void read_on(struct tbp_host *h, const char *text, struct tbp_pool *pool) {
     struct tbp_error err = {0};
     size_t n = strlen(text);
     uint8_t *copy = malloc(n + 1);
     memcpy(copy, text, n);
     struct tbp_input input = {.data = copy, .size = n};
-    cr_assert_eq(tbp_read_host_input(h, "t.json", TBP_STR("t"), &input, TBP_WANTED_ALL, NULL, &err),
+    cr_assert_eq(tbp_read_host_input(h, "t.json", TBP_STR("t"), &input, TBP_WANTED_ALL, pool, &err),
                  TBP_OK, "%s", err.message);
     const struct tbp_ledger *l = &h->ledger;
     cr_assert_eq(l->events_read,
                  l->events_emitted + l->events_merged + l->events_quarantined + l->events_dropped);
+}
+
+static void read_text(struct tbp_host *h, const char *text) {
+    read_on(h, text, NULL);
 }
 
 static const struct tbp_line *line_named(const struct tbp_host *h, const char *name) {
@@ -272,4 +276,46 @@ Test(read_chrome, the_order_of_events_does_not_matter) {
         cr_assert_eq(l->ev.meta[1], 1);
         tbp_host_release(&h);
     }
+}
+
+enum { MANY = 99990, STRIDE = 7919, THREADS = 3 }; /* the first two have no factor in common */
+
+/* One event per microsecond on the threads in turn, in no order; each tells its time once more. */
+static struct tbp_wire_out many_events(void) {
+    struct tbp_wire_out text = {0};
+    char event[160];
+    for (unsigned i = 0, k = 0; i < MANY; i++, k = (k + STRIDE) % MANY) {
+        int n = snprintf(event, sizeof event,
+                         "%c{\"ph\":\"X\",\"name\":\"e\",\"pid\":1,\"tid\":%u,\"ts\":%u,"
+                         "\"dur\":1,\"args\":{\"n\":%u}}\n",
+                         i ? ',' : '[', k % THREADS + 1, k, k);
+        tbp_wire_put_raw(&text, event, (size_t)n);
+    }
+    tbp_wire_put_raw(&text, "]", 2);
+    return text;
+}
+
+Test(read_chrome, events_are_the_same_on_any_number_of_threads) {
+    struct tbp_wire_out text = many_events();
+    for (unsigned n = 1; n <= 4; n++) {
+        struct tbp_pool *pool = tbp_pool_new(n);
+        struct tbp_host h;
+        read_on(&h, (const char *)text.at, pool);
+        cr_assert_eq(h.planes[0].n_lines, THREADS);
+        for (unsigned t = 0; t < THREADS; t++) {
+            const struct tbp_line *l = &h.planes[0].lines[t];
+            cr_assert_eq(l->ev.n, MANY / THREADS);
+            for (unsigned i = 0; i < l->ev.n; i++) {
+                const int64_t us = i * THREADS + t;
+                struct tbp_stat_iter it = tbp_stat_iter_event(l, i);
+                struct tbp_stat st;
+                cr_assert_eq(l->ev.start_ps[i], (uint64_t)us * 1000000);
+                cr_assert(tbp_stat_next(&it, &st));
+                cr_assert_eq(tbp_stat_i(&st), us);
+            }
+        }
+        tbp_host_release(&h);
+        tbp_pool_free(pool);
+    }
+    tbp_wire_out_release(&text);
 }
