@@ -42,9 +42,14 @@ static void insert_at(struct tbp_idmap *m, size_t i, uint64_t key, uint32_t val)
     m->n++;
 }
 
-static void idmap_grow(struct tbp_idmap *m) {
+void tbp_idmap_reserve(struct tbp_idmap *m, size_t n) {
     struct tbp_idmap old = *m;
-    m->cap = old.cap ? old.cap * 2 : 16;
+    size_t cap = old.cap ? old.cap : 16;
+    while (cap / 2 < n)
+        cap *= 2;
+    if (cap == old.cap)
+        return;
+    m->cap = cap;
     m->n = 0;
     m->keys = zeroed(m->cap + m->cap / 64 + 1, sizeof *m->keys);
     m->vals = zeroed(m->cap, sizeof *m->vals);
@@ -68,8 +73,8 @@ uint32_t tbp_idmap_get(const struct tbp_idmap *m, uint64_t key) {
 }
 
 uint32_t *tbp_idmap_put(struct tbp_idmap *m, uint64_t key, bool *is_new) {
-    if ((m->n + 1) * 2 > m->cap)
-        idmap_grow(m);
+    if (m->n + 1 > m->cap / 2)
+        tbp_idmap_reserve(m, m->n + 1);
     size_t i = find(m, key);
     bool fresh = !used(m, i);
     if (fresh)

@@ -19,6 +19,8 @@ struct tbp_idmap {
 };
 void tbp_idmap_release(struct tbp_idmap *m);
 uint32_t tbp_idmap_get(const struct tbp_idmap *m, uint64_t key); /* TBP_MAP_NONE if absent */
+/* Room for n keys: until there are more, none is moved. */
+void tbp_idmap_reserve(struct tbp_idmap *m, size_t n);
 /* Slot of key; *is_new tells whether it was added (value then TBP_MAP_NONE). Valid until the next
  * put. */
 uint32_t *tbp_idmap_put(struct tbp_idmap *m, uint64_t key, bool *is_new);

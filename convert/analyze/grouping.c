@@ -263,6 +263,7 @@ static void link_by_stats(struct grouping *g, const uint32_t *parents, size_t n_
     uint64_t key;
     if (!n_children)
         return;
+    tbp_idmap_reserve(&by_key, n_parents);
     for (size_t i = 0; i < n_parents; i++)
         if (link_key(g, parents[i], keys, n_keys, &key))
             *tbp_idmap_put(&by_key, key, NULL) = parents[i];

@@ -91,8 +91,16 @@ static void note_launch(struct op_walk *w, const struct tbp_trace_row *row) {
     *op = w->t->rows.at[w->open.at[w->open.n - 1]].name;
 }
 
+static size_t count_rows(const struct tbp_trace *t, unsigned flags) {
+    size_t n = 0;
+    for (size_t i = 0; i < t->rows.n; i++)
+        n += (t->rows.at[i].flags & flags) != 0;
+    return n;
+}
+
 static void walk_ops(struct op_walk *w) {
     struct tbp_trace *t = w->t;
+    tbp_idmap_reserve(&t->op_of_link, count_rows(t, TBP_TRACE_LAUNCH));
     uint32_t track = UINT32_MAX;
     for (size_t i = 0; i < t->rows.n; i++) {
         struct tbp_trace_row *row = &t->rows.at[i];

@@ -165,6 +165,23 @@ Test(map, every_key_and_value_is_legal) {
     tbp_idmap_release(&m);
 }
 
+Test(map, room_that_was_asked_for_moves_nothing) {
+    enum { KEYS = 1000 };
+    struct tbp_idmap m = {0};
+    *tbp_idmap_put(&m, UINT64_MAX, NULL) = 7;
+    tbp_idmap_reserve(&m, KEYS + 1);
+    const uint64_t *keys = m.keys;
+    for (uint64_t k = 0; k < KEYS; k++)
+        *tbp_idmap_put(&m, k << 32, NULL) = (uint32_t)k;
+    cr_expect_eq(m.keys, keys);
+    cr_expect_eq(m.n, KEYS + 1);
+    cr_expect_eq(tbp_idmap_get(&m, UINT64_MAX), 7, "what was there stays");
+    cr_expect_eq(tbp_idmap_get(&m, UINT64_C(999) << 32), 999);
+    tbp_idmap_reserve(&m, 3);
+    cr_expect_eq(m.keys, keys, "less than there is");
+    tbp_idmap_release(&m);
+}
+
 Test(map, texts_are_numbered_in_order_of_arrival) {
     struct tbp_strtab t = {0};
     cr_assert_eq(tbp_strtab_put(&t, TBP_STR("b")), 0);
