@@ -32,11 +32,18 @@ struct tbp_arena_block {
     size_t size;
 };
 
+struct tbp_arena_owned { /* in a block */
+    struct tbp_arena_owned *next;
+    void *heap;
+};
+
 void tbp_arena_init(struct tbp_arena *a) {
     *a = (struct tbp_arena){0};
 }
 
 void tbp_arena_release(struct tbp_arena *a) {
+    for (const struct tbp_arena_owned *o = a->owned; o; o = o->next)
+        free(o->heap);
     for (struct tbp_arena_block *b = a->head, *next; b; b = next) {
         next = b->next;
         ASAN_UNPOISON_MEMORY_REGION(b, b->size);
@@ -84,6 +91,14 @@ void *tbp_arena_alloc(struct tbp_arena *a, size_t n, size_t size) {
     a->at += step;
     ASAN_UNPOISON_MEMORY_REGION(p, want);
     return p;
+}
+
+void tbp_arena_own(struct tbp_arena *a, void *heap, size_t size_bytes) {
+    struct tbp_arena_owned *o = TBP_NEW(a, struct tbp_arena_owned);
+    *o = (struct tbp_arena_owned){a->owned, heap};
+    a->owned = o;
+    a->used_bytes += size_bytes;
+    a->reserved_bytes += size_bytes;
 }
 
 char *tbp_arena_printf(struct tbp_arena *a, const char *fmt, ...) {

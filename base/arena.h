@@ -17,8 +17,10 @@
 #include <stdint.h>
 
 struct tbp_arena_block;
+struct tbp_arena_owned;
 struct tbp_arena {
     struct tbp_arena_block *head;
+    struct tbp_arena_owned *owned;
     char *at, *end;
     size_t used_bytes, reserved_bytes;
 };
@@ -31,6 +33,8 @@ char *tbp_arena_printf(struct tbp_arena *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 struct tbp_str tbp_arena_str(struct tbp_arena *a, struct tbp_str s); /* copy, NUL-terminated */
 struct tbp_str tbp_arena_cat(struct tbp_arena *a, struct tbp_str x, struct tbp_str y);
+/* A heap array of that many bytes is the arena's from now on, too. */
+void tbp_arena_own(struct tbp_arena *a, void *heap, size_t size_bytes);
 #define TBP_NEW(arena, type)      ((type *)tbp_arena_alloc((arena), 1, sizeof(type)))
 #define TBP_NEW_N(arena, type, n) ((type *)tbp_arena_alloc((arena), (n), sizeof(type)))
 

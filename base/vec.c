@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 void *tbp_vec_grow_bytes(void *at, size_t *cap, size_t need, size_t item) {
     size_t grown = *cap + *cap / 2 + 16, bytes;
@@ -24,6 +26,14 @@ void *tbp_vec_grow_bytes(void *at, size_t *cap, size_t need, size_t item) {
 
 void tbp_vec_free_bytes(void *at) {
     free(at);
+}
+
+void tbp_vec_drop_bytes(void *at, size_t from, size_t to, size_t item) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = ((uintptr_t)at + from * item + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)at + to * item) / page * page;
+    if (end > first)
+        madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
 void *tbp_vec_shrink_bytes(void *at, size_t *cap, size_t keep, size_t item) {

@@ -19,6 +19,7 @@
 
 void *tbp_vec_grow_bytes(void *at, size_t *cap, size_t need, size_t item);
 void tbp_vec_free_bytes(void *at);
+void tbp_vec_drop_bytes(void *at, size_t from, size_t to, size_t item);
 void *tbp_vec_shrink_bytes(void *at, size_t *cap, size_t keep, size_t item);
 
 /* Pointer to a new last item (not zeroed). */
@@ -26,6 +27,8 @@ void *tbp_vec_shrink_bytes(void *at, size_t *cap, size_t keep, size_t item);
 #define tbp_vec_reserve(v, need)                                                                   \
     ((void)((need) > (v)->cap &&                                                                   \
             ((v)->at = tbp_vec_grow_bytes((v)->at, &(v)->cap, (need), sizeof *(v)->at), 1)))
+/* Gives back the pages of items from … to-1, which nobody looks at any more. */
+#define tbp_vec_drop(v, from, to) tbp_vec_drop_bytes((v)->at, (from), (to), sizeof *(v)->at)
 /* Gives back the room behind the first `keep` items. */
 #define tbp_vec_shrink(v, keep)                                                                    \
     ((void)((v)->at = tbp_vec_shrink_bytes((v)->at, &(v)->cap, (keep), sizeof *(v)->at)))

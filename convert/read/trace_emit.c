@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From rows in order to planes, lines and columns. Lines are filled from the last row to the first
- * while the rows behind are given back, so that rows and columns do not stand in memory together.
- * Stats become XStat wire bytes; equal ones of one op or kernel are kept once. See trace_build.h.
+ * From rows in order to planes, lines and columns. The lines of a plane are filled at the same
+ * time; rows go while they are, so that rows and columns do not stand in memory together. Stats
+ * become XStat wire bytes; equal ones of one op or kernel are kept once. See trace_build.h.
  */
+#include "base/guard.h"
 #include "base/sort.h"
 #include "convert/read/trace_build.h"
 #include "schemas/xplane_fields.h"
@@ -45,25 +46,41 @@ static const enum tbp_stat_key made_keys[MADE_KEYS] = {
 
 struct emitting {
     struct tbp_trace *t;
-    struct tbp_wire_out bytes, event; /* of the line; of the event */
-    uint32_t key[MADE_KEYS];          /* texts */
-    struct tbp_idmap bodies;          /* set and name -> offset in bytes */
-    TBP_VEC(uint32_t) sorted;         /* texts by bytes */
-    TBP_VEC(uint32_t) meta_of;        /* texts -> meta index in the plane, 0: none */
-    uint32_t has;                     /* of the event … */
-    int64_t group;                    /* … its first group_id, 0 if that is no whole number */
+    uint32_t key[MADE_KEYS];  /* texts */
+    TBP_VEC(uint32_t) sorted; /* texts by bytes */
     const struct tbp_trace_track **by_rank;
+    /* of a plane */
+    TBP_VEC(uint32_t) meta_of; /* texts -> meta index in the plane, 0: none */
     const struct tbp_plane *plane;
+};
+
+struct body {
+    uint64_t at; /* in the bytes of the line */
+    uint32_t has;
+    int64_t group; /* the first group_id, 0 if that is no whole number */
+};
+
+/* A line in the making: apart from the tables above, which are only read by then, all it needs. */
+struct filling {
+    const struct emitting *e;
+    struct tbp_line *line;
+    size_t from, to;           /* rows */
+    struct tbp_wire_out bytes; /* becomes the line's … */
+    TBP_VEC(uint16_t) high;    /* … and so does this, its body_high */
+    struct tbp_wire_out event; /* stats of the event … */
+    struct body body;          /* … and what they tell */
+    TBP_VEC(struct body) kept; /* of what may be shared */
+    struct tbp_idmap kept_of;  /* set and name -> number in kept */
 };
 
 /* ---- stats ---- */
 
 /* Once per stat put. As in profile files, the first group_id counts. */
-static void note_stat(struct emitting *e, uint32_t key, int64_t whole) {
-    uint32_t bit = e->plane->stat_metas[e->t->stat_id.at[key]].has;
-    if (bit == TBP_HAS_GROUP && !(e->has & TBP_HAS_GROUP))
-        e->group = whole;
-    e->has |= TBP_HAS_STATS | bit;
+static void note_stat(struct filling *f, uint32_t key, int64_t whole) {
+    uint32_t bit = f->e->plane->stat_metas[f->e->t->stat_id.at[key]].has;
+    if (bit == TBP_HAS_GROUP && !(f->body.has & TBP_HAS_GROUP))
+        f->body.group = whole;
+    f->body.has |= TBP_HAS_STATS | bit;
 }
 
 static size_t put_varint(uint8_t *to, size_t n, uint64_t v) {
@@ -74,144 +91,161 @@ static size_t put_varint(uint8_t *to, size_t n, uint64_t v) {
 }
 
 /* A stat without a text has less than 24 bytes: its length takes one byte, as in files. */
-static size_t begin_stat(const struct emitting *e, uint32_t key, uint8_t *stat) {
+static size_t begin_stat(const struct filling *f, uint32_t key, uint8_t *stat) {
     stat[0] = TBP_XEVENT_STATS << 3 | TBP_WIRE_BYTES;
     stat[2] = TBP_XSTAT_METADATA_ID << 3;
-    return put_varint(stat, 3, e->t->stat_id.at[key]);
+    return put_varint(stat, 3, f->e->t->stat_id.at[key]);
 }
 
-static void end_stat(struct emitting *e, uint8_t *stat, size_t n) {
+static void end_stat(struct filling *f, uint8_t *stat, size_t n) {
     stat[1] = (uint8_t)(n - 2);
-    tbp_wire_put_raw(&e->event, stat, n);
+    tbp_wire_put_raw(&f->event, stat, n);
 }
 
-static void put_number(struct emitting *e, uint32_t key, uint32_t field, uint64_t v) {
+static void put_number(struct filling *f, uint32_t key, uint32_t field, uint64_t v) {
     uint8_t stat[24];
-    note_stat(e, key, field == TBP_XSTAT_INT64 ? (int64_t)v : 0);
-    size_t n = begin_stat(e, key, stat);
+    note_stat(f, key, field == TBP_XSTAT_INT64 ? (int64_t)v : 0);
+    size_t n = begin_stat(f, key, stat);
     stat[n++] = (uint8_t)(field << 3);
-    end_stat(e, stat, put_varint(stat, n, v));
+    end_stat(f, stat, put_varint(stat, n, v));
 }
 
-static void put_made(struct emitting *e, enum made_key key, uint64_t v) {
-    put_number(e, e->key[key], TBP_XSTAT_INT64, v);
+static void put_made(struct filling *f, enum made_key key, uint64_t v) {
+    put_number(f, f->e->key[key], TBP_XSTAT_INT64, v);
 }
 
-static void put_reference(struct emitting *e, uint32_t key, uint32_t text) {
-    put_number(e, key, TBP_XSTAT_REF, e->t->stat_id.at[text]);
+static void put_reference(struct filling *f, uint32_t key, uint32_t text) {
+    put_number(f, key, TBP_XSTAT_REF, f->e->t->stat_id.at[text]);
 }
 
-static void put_double(struct emitting *e, uint32_t key, uint64_t bits) {
+static void put_double(struct filling *f, uint32_t key, uint64_t bits) {
     uint8_t stat[24];
-    size_t n = begin_stat(e, key, stat);
-    note_stat(e, key, 0);
+    size_t n = begin_stat(f, key, stat);
+    note_stat(f, key, 0);
     stat[n++] = TBP_XSTAT_DOUBLE << 3 | TBP_WIRE_FIXED64;
     for (unsigned i = 0; i < sizeof bits; i++)
         stat[n++] = (uint8_t)(bits >> 8 * i);
-    end_stat(e, stat, n);
+    end_stat(f, stat, n);
 }
 
-static void put_collected(struct emitting *e, struct tbp_wire w) {
+static void put_collected(struct filling *f, struct tbp_wire w) {
     uint64_t key, type, v;
     while (tbp_wire_varint(&w, &key) == TBP_OK && key) {
         tbp_wire_varint(&w, &type);
         if (type == TBP_STAT_DOUBLE) {
             memcpy(&v, w.at, sizeof v);
             w.at += sizeof v;
-            put_double(e, (uint32_t)key - 1, v);
+            put_double(f, (uint32_t)key - 1, v);
             continue;
         }
         tbp_wire_varint(&w, &v);
         if (type == TBP_STAT_REF)
-            put_reference(e, (uint32_t)key - 1, (uint32_t)v);
+            put_reference(f, (uint32_t)key - 1, (uint32_t)v);
         else if (type == TBP_STAT_UINT64)
-            put_number(e, (uint32_t)key - 1, TBP_XSTAT_UINT64, v);
+            put_number(f, (uint32_t)key - 1, TBP_XSTAT_UINT64, v);
         else
-            put_number(e, (uint32_t)key - 1, TBP_XSTAT_INT64, v);
+            put_number(f, (uint32_t)key - 1, TBP_XSTAT_INT64, v);
     }
 }
 
-static void put_memory(struct emitting *e, const struct tbp_trace_row *row) {
-    const struct tbp_trace_memory *m = &e->t->memory.at[row->own];
+static void put_memory(struct filling *f, const struct tbp_trace_row *row) {
+    const struct tbp_trace_memory *m = &f->e->t->memory.at[row->own];
     uint64_t size = m->bytes < 0 ? 0 - (uint64_t)m->bytes : (uint64_t)m->bytes;
-    put_reference(e, e->key[KEY_ALLOCATOR], m->allocator);
-    put_made(e, KEY_ALLOCATED, (uint64_t)m->allocated);
+    put_reference(f, f->e->key[KEY_ALLOCATOR], m->allocator);
+    put_made(f, KEY_ALLOCATED, (uint64_t)m->allocated);
     if (m->reserved > m->allocated)
-        put_made(e, KEY_AVAILABLE, (uint64_t)(m->reserved - m->allocated));
-    put_made(e, KEY_PEAK, (uint64_t)m->peak);
-    put_made(e, KEY_REQUESTED, size);
-    put_made(e, KEY_ALLOCATION, size);
-    put_made(e, KEY_ADDRESS, m->address);
+        put_made(f, KEY_AVAILABLE, (uint64_t)(m->reserved - m->allocated));
+    put_made(f, KEY_PEAK, (uint64_t)m->peak);
+    put_made(f, KEY_REQUESTED, size);
+    put_made(f, KEY_ALLOCATION, size);
+    put_made(f, KEY_ADDRESS, m->address);
     if (row->dur_ps)
-        put_reference(e, e->key[KEY_TF_OP], e->t->op_text.at[row->dur_ps]);
+        put_reference(f, f->e->key[KEY_TF_OP], f->e->t->op_text.at[row->dur_ps]);
 }
 
-static void put_links(struct emitting *e, const struct tbp_trace_row *row) {
+static void put_links(struct filling *f, const struct tbp_trace_row *row) {
     enum { OF_STEPS = 1 };
-    const struct tbp_trace *t = e->t;
+    const struct tbp_trace *t = f->e->t;
     uint32_t op;
     /* steps count no device event without a correlation id: 0, which no launch has */
     bool is_lone = row->flags & TBP_TRACE_DEVICE && row->flags & TBP_TRACE_INSIDE;
     if (is_lone || (row->link && row->flags & (TBP_TRACE_LAUNCH | TBP_TRACE_DEVICE)))
-        put_made(e, KEY_CORRELATION, row->link);
+        put_made(f, KEY_CORRELATION, row->link);
     if (row->flags & TBP_TRACE_DEVICE && row->link &&
         (op = tbp_idmap_get(&t->op_of_link, row->link)) != TBP_MAP_NONE)
-        put_reference(e, e->key[KEY_TF_OP], t->op_text.at[op]);
+        put_reference(f, f->e->key[KEY_TF_OP], t->op_text.at[op]);
     if (row->flags & TBP_TRACE_STEP) {
-        put_made(e, KEY_STEP_NUM, row->link);
-        put_made(e, KEY_ROOT, 1);
-        put_made(e, KEY_PRODUCER_TYPE, OF_STEPS);
-        put_made(e, KEY_PRODUCER, tbp_trace_step_at(t, row->start_ns));
+        put_made(f, KEY_STEP_NUM, row->link);
+        put_made(f, KEY_ROOT, 1);
+        put_made(f, KEY_PRODUCER_TYPE, OF_STEPS);
+        put_made(f, KEY_PRODUCER, tbp_trace_step_at(t, row->start_ns));
     }
     if (row->flags & TBP_TRACE_INSIDE) {
-        put_made(e, KEY_CONSUMER_TYPE, OF_STEPS);
-        put_made(e, KEY_CONSUMER, tbp_trace_step_at(t, row->start_ns));
+        put_made(f, KEY_CONSUMER_TYPE, OF_STEPS);
+        put_made(f, KEY_CONSUMER, tbp_trace_step_at(t, row->start_ns));
     }
 }
 
-static uint64_t store_event(struct emitting *e) {
+static uint64_t store_event(struct filling *f) {
     enum { EVENT_KEY = TBP_XLINE_EVENTS << 3 | TBP_WIRE_BYTES };
-    struct tbp_wire_out *o = &e->bytes;
+    struct tbp_wire_out *o = &f->bytes;
     uint8_t key = EVENT_KEY;
     tbp_wire_put_raw(o, &key, 1);
     uint64_t body = o->n;
-    tbp_wire_put_varint(o, e->event.n);
-    tbp_wire_put_raw(o, e->event.at, e->event.n);
+    tbp_wire_put_varint(o, f->event.n);
+    tbp_wire_put_raw(o, f->event.at, f->event.n);
     return body;
 }
 
-/* Where the stats of the row stand; e->has and e->group tell of them. */
-static uint64_t body_of(struct emitting *e, const struct tbp_trace_row *row) {
-    const struct tbp_trace *t = e->t;
+/* The stats that events of this set, and ops of this name, have in common. */
+static void put_shared(struct filling *f, const struct tbp_trace_row *row) {
+    const struct tbp_trace *t = f->e->t;
+    struct tbp_str set = t->sets.strs[row->set];
+    f->body = (struct body){0};
+    f->event.n = 0;
+    if (row->flags & TBP_TRACE_OP && t->op_text.at[row->name])
+        put_reference(f, f->e->key[KEY_TF_OP], t->op_text.at[row->name]);
+    put_collected(f, tbp_wire_of(set.p, set.n));
+}
+
+/* Sets f->body of a row whose stats are no others' but its own. */
+static void make_own_body(struct filling *f, const struct tbp_trace_row *row) {
+    const struct tbp_trace *t = f->e->t;
+    put_shared(f, row);
+    if (row->flags & TBP_TRACE_MEMORY)
+        put_memory(f, row);
+    else if (row->own && !(row->flags & TBP_TRACE_OP)) /* of ops: ids to link by */
+        put_collected(f, (struct tbp_wire){t->own.at + row->own, t->own.at + t->own.n});
+    put_links(f, row);
+    f->body.at = store_event(f);
+}
+
+/* Of a row whose stats others may have, too. */
+static void find_body(struct filling *f, const struct tbp_trace_row *row) {
+    bool is_new, is_op = row->flags & TBP_TRACE_OP;
+    if (!is_op && f->e->t->sets.strs[row->set].n == 0) {
+        f->body = (struct body){.at = TBP_NO_BODY};
+        return;
+    }
+    uint64_t name = is_op ? (uint64_t)row->name + 1 : 0;
+    uint32_t *number = tbp_idmap_put(&f->kept_of, (uint64_t)row->set << 32 | name, &is_new);
+    if (is_new) {
+        *number = (uint32_t)f->kept.n;
+        put_shared(f, row);
+        f->body.at = store_event(f);
+        *tbp_vec_push(&f->kept) = f->body;
+    }
+    f->body = f->kept.at[*number];
+}
+
+static void set_body(struct filling *f, const struct tbp_trace_row *row) {
     const unsigned varies = TBP_TRACE_STEP | TBP_TRACE_INSIDE | TBP_TRACE_MEMORY;
     bool is_own = (row->own && !(row->flags & TBP_TRACE_OP)) || row->flags & varies ||
                   (row->link && row->flags & (TBP_TRACE_LAUNCH | TBP_TRACE_DEVICE));
-    struct tbp_str set = t->sets.strs[row->set];
-    uint32_t *known = NULL;
-    bool is_new = false;
-    e->has = 0;
-    e->group = 0;
-    if (!is_own && !set.n && !(row->flags & TBP_TRACE_OP))
-        return TBP_NO_BODY;
-    e->event.n = 0;
-    if (row->flags & TBP_TRACE_OP && t->op_text.at[row->name])
-        put_reference(e, e->key[KEY_TF_OP], t->op_text.at[row->name]);
-    put_collected(e, tbp_wire_of(set.p, set.n));
-    if (!is_own && e->bytes.n < UINT32_MAX - 1) {
-        uint64_t name = row->flags & TBP_TRACE_OP ? row->name + 1 : 0;
-        known = tbp_idmap_put(&e->bodies, (uint64_t)row->set << 32 | name, &is_new);
-        if (!is_new)
-            return *known;
-    }
-    if (row->flags & TBP_TRACE_MEMORY)
-        put_memory(e, row);
-    else if (row->own && !(row->flags & TBP_TRACE_OP)) /* of ops: ids to link by */
-        put_collected(e, (struct tbp_wire){t->own.at + row->own, t->own.at + t->own.n});
-    put_links(e, row);
-    uint64_t body = store_event(e);
-    if (known)
-        *known = (uint32_t)body;
-    return body;
+    if (is_own)
+        make_own_body(f, row);
+    else
+        find_body(f, row);
 }
 
 /* ---- tables of a plane ---- */
@@ -367,33 +401,68 @@ static void give_back(struct tbp_trace *t, size_t keep) {
         tbp_vec_shrink(&t->rows, keep);
 }
 
-static void fill_line(struct emitting *e, struct tbp_line *line, size_t from, size_t to) {
-    struct tbp_trace *t = e->t;
-    struct tbp_events *ev = &line->ev;
-    e->bytes.n = 0;
-    tbp_idmap_release(&e->bodies);
-    tbp_events_alloc(t->host, ev, to - from);
-    for (size_t i = to; i-- > from;) {
-        const struct tbp_trace_row *row = &t->rows.at[i];
-        size_t k = i - from;
-        ev->start_ps[k] = (uint64_t)(row->start_ns - t->origin_ns) * 1000u + row->start_ps;
-        ev->dur_ps[k] = row->flags & TBP_TRACE_MEMORY ? 0 : row->dur_ps;
-        uint64_t body = body_of(e, row);
-        tbp_events_reach(t->host, ev, e->bytes.n);
-        tbp_event_set_body(ev, k, body);
-        bool fits = e->group > INT32_MIN && e->group <= INT32_MAX;
-        ev->has[k] = e->has;
-        ev->group[k] = fits ? (int32_t)e->group : TBP_GROUP_WIDE;
-        ev->meta[k] = e->meta_of.at[row->name];
-        if ((i & 0xffff) == 0)
-            give_back(t, i);
+/* Bodies may lie beyond 4 GiB from now on. */
+static void reach_high(struct filling *f) {
+    struct tbp_events *ev = &f->line->ev;
+    tbp_vec_reserve(&f->high, ev->n);
+    memset(f->high.at, 0, ev->n * sizeof *f->high.at);
+    ev->body_high = f->high.at;
+}
+
+static void fill_event(struct filling *f, const struct tbp_trace_row *row, size_t k) {
+    const struct tbp_trace *t = f->e->t;
+    struct tbp_events *ev = &f->line->ev;
+    ev->start_ps[k] = (uint64_t)(row->start_ns - t->origin_ns) * 1000u + row->start_ps;
+    ev->dur_ps[k] = row->flags & TBP_TRACE_MEMORY ? 0 : row->dur_ps;
+    set_body(f, row);
+    if (f->bytes.n >= UINT32_MAX && !ev->body_high)
+        reach_high(f);
+    tbp_event_set_body(ev, k, f->body.at);
+    bool fits = f->body.group > INT32_MIN && f->body.group <= INT32_MAX;
+    ev->has[k] = f->body.has;
+    ev->group[k] = fits ? (int32_t)f->body.group : TBP_GROUP_WIDE;
+    ev->meta[k] = f->e->meta_of.at[row->name];
+}
+
+/* Pool job: fills a line from its rows, which go as it is filled. */
+static int fill_line(void *ctx, size_t number, struct tbp_error *err) {
+    enum { AT_A_TIME = 1 << 16 };
+    (void)err;
+    struct filling *f = &((struct filling *)ctx)[number];
+    const struct tbp_trace_row *rows = f->e->t->rows.at;
+    for (size_t i = f->from, end; i < f->to; i = end) {
+        end = f->to - i < AT_A_TIME ? f->to : i + AT_A_TIME;
+        for (size_t k = i; k < end; k++)
+            fill_event(f, &rows[k], k - f->from);
+        tbp_vec_drop(&f->e->t->rows, i, end);
     }
-    give_back(t, from);
-    uint8_t *bytes = TBP_NEW_N(&t->host->columns, uint8_t, e->bytes.n + 1);
-    if (e->bytes.n)
-        memcpy(bytes, e->bytes.at, e->bytes.n);
-    line->base = bytes;
-    line->base_size = e->bytes.n;
+    tbp_idmap_release(&f->kept_of);
+    tbp_vec_release(&f->kept);
+    tbp_wire_out_release(&f->event);
+    tbp_vec_reserve(&f->bytes, 1); /* a line has bytes, if of no length */
+    tbp_vec_shrink(&f->bytes, f->bytes.n);
+    return TBP_OK;
+}
+
+static uint64_t rows_of(void *ctx, size_t number) {
+    const struct filling *f = &((const struct filling *)ctx)[number];
+    return f->to - f->from;
+}
+
+static void fill_lines(struct tbp_trace *t, struct filling *fillings, size_t n) {
+    struct tbp_host *h = t->host;
+    for (size_t i = 0; i < n; i++)
+        tbp_events_alloc(h, &fillings[i].line->ev, fillings[i].to - fillings[i].from);
+    if (tbp_pool_for_sized(t->pool, n, rows_of, fill_line, fillings, NULL) != TBP_OK)
+        tbp_out_of_memory(0); /* they fail of nothing else */
+    for (size_t i = 0; i < n; i++) {
+        struct filling *f = &fillings[i];
+        f->line->base = f->bytes.at;
+        f->line->base_size = f->bytes.n;
+        tbp_arena_own(&h->columns, f->bytes.at, f->bytes.cap);
+        if (f->high.at)
+            tbp_arena_own(&h->columns, f->high.at, f->high.cap * sizeof *f->high.at);
+    }
 }
 
 /* The rows behind those of a stream that are on further lanes of it. */
@@ -410,19 +479,20 @@ static size_t count_lines(const struct tbp_trace *t, size_t from, size_t to) {
     return n;
 }
 
-/* Names and places of the lines, then their events from the last to the first. */
+/* Names and places of the lines, then their events. */
 static void emit_lines(struct emitting *e, struct tbp_plane *p, size_t from, size_t to) {
     struct tbp_trace *t = e->t;
     struct line_ids ids = {.next_made = TBP_MADE_LINE_FIRST};
     struct tbp_str name = TBP_STR_NONE;
-    TBP_VEC(size_t) starts = {0};
+    TBP_VEC(struct filling) fillings = {0};
     p->cap_lines = count_lines(t, from, to) + 1;
     p->lines = TBP_NEW_N(&t->host->arena, struct tbp_line, p->cap_lines);
     for (size_t i = from, end; i < to; i = end) {
         const struct tbp_trace_track *track = e->by_rank[t->rows.at[i].track];
         for (end = i; end < to && t->rows.at[end].track == t->rows.at[i].track;)
             end++;
-        *tbp_vec_push(&starts) = i;
+        *tbp_vec_push(&fillings) =
+            (struct filling){.e = e, .line = &p->lines[p->n_lines], .from = i, .to = end};
         int64_t id = line_id(&ids, track->id);
         if (track->lane == 0)
             name = line_name(e, track, i, end_of_lanes(e, end, to));
@@ -433,10 +503,10 @@ static void emit_lines(struct emitting *e, struct tbp_plane *p, size_t from, siz
                                                    .metas = p->metas,
                                                    .is_derived = tbp_is_derived_line(id)};
     }
-    for (size_t k = starts.n, end = to; k-- > 0; end = starts.at[k])
-        fill_line(e, &p->lines[k], starts.at[k], end);
+    fill_lines(t, fillings.at, fillings.n);
+    give_back(t, from);
     tbp_idmap_release(&ids.taken);
-    tbp_vec_release(&starts);
+    tbp_vec_release(&fillings);
 }
 
 static void emit_plane(struct emitting *e, uint32_t plane, struct tbp_plane *p, size_t from,
@@ -591,9 +661,6 @@ void tbp_trace_emit(struct tbp_trace *t) {
         e.by_rank[t->tracks.at[i].rank] = &t->tracks.at[i];
     t->host->is_foreign = true;
     emit_planes(&e);
-    tbp_wire_out_release(&e.bytes);
-    tbp_wire_out_release(&e.event);
-    tbp_idmap_release(&e.bodies);
     tbp_vec_release(&e.sorted);
     tbp_vec_release(&e.meta_of);
 }

@@ -150,6 +150,34 @@ Test(mapped, addresses_belong_to_files_until_they_are_given_back) {
     cr_assert_null(tbp_mapped_path(pages));
 }
 
+Test(arena, owns_heap_arrays_that_it_is_given) {
+    struct tbp_arena a;
+    tbp_arena_init(&a);
+    size_t before_bytes = a.reserved_bytes;
+    TBP_VEC(uint32_t) v = {0};
+    for (uint32_t i = 0; i < 1000; i++)
+        *tbp_vec_push(&v) = i;
+    tbp_arena_own(&a, v.at, v.cap * sizeof *v.at);
+    cr_expect_eq(v.at[999], 999, "it stays where it is");
+    cr_expect_geq(a.reserved_bytes, before_bytes + 4000);
+    tbp_arena_release(&a);
+    cr_expect_eq(a.reserved_bytes, 0);
+}
+
+Test(vec, pages_that_are_dropped_are_no_others) {
+    enum { PAGE = 4096, N = 8 * PAGE };
+    TBP_VEC(uint32_t) v = {0};
+    for (uint32_t i = 0; i < N; i++)
+        *tbp_vec_push(&v) = i + 1;
+    tbp_vec_drop(&v, 5, 6);
+    cr_expect_eq(v.at[5], 6, "less than a page stays");
+    tbp_vec_drop(&v, PAGE, 3 * PAGE);
+    for (uint32_t i = 0; i < N; i++)
+        if (i < PAGE || i >= 3 * PAGE)
+            cr_assert_eq(v.at[i], i + 1);
+    tbp_vec_release(&v);
+}
+
 Test(map, every_key_and_value_is_legal) {
     struct tbp_idmap m = {0};
     uint64_t keys[] = {0, UINT64_MAX, 1, 1ull << 63};
@@ -308,9 +336,8 @@ static int meet(void *ctx, size_t i, struct tbp_error *err) {
     struct meeting *m = ctx;
     (void)i;
     wait_for_two(&m->outer);
-    return pthread_equal(pthread_self(), m->caller)
-               ? TBP_OK
-               : tbp_pool_for(m->pool, 2, meet_inside, m, err);
+    return pthread_equal(pthread_self(), m->caller) ? TBP_OK
+                                                    : tbp_pool_for(m->pool, 2, meet_inside, m, err);
 }
 
 Test(pool, a_caller_that_waits_works_on_what_its_jobs_have_opened, .timeout = 20) {
