@@ -53,7 +53,9 @@ static void skip_line_ends(struct tbp_csv *c) {
         c->line += *c->at == '\n';
 }
 
+/* A row of more cells than any table has is taken for none: it has no cell at all. */
 static void read_row(struct tbp_csv *c) {
+    enum { MAX_CELLS = 4096 };
     const char *from = c->at;
     c->cells.n = 0;
     c->offset = (uint64_t)(from - c->start);
@@ -62,6 +64,12 @@ static void read_row(struct tbp_csv *c) {
         if (is_end(c->at, c->end))
             break;
         c->at++; /* the comma */
+        if (c->cells.n < MAX_CELLS)
+            continue;
+        c->cells.n = 0;
+        while (!is_end(c->at, c->end))
+            c->at++;
+        break;
     }
     for (const char *p = from; (p = memchr(p, '\n', (size_t)(c->at - p))); p++)
         c->line++; /* within quotes: the row is called by its last line */
@@ -82,7 +90,6 @@ bool tbp_csv_next(struct tbp_csv *c) {
             return false;
         read_row(c);
     } while (is_heading_again(c));
-    c->is_short = c->cells.n < c->heading.n;
     return true;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Tables in text (comma separated values) as profilers write them: columns are found by name, never
- * by place; rows that are too short keep the cells they have; quotes may hold commas, doubled
- * quotes and line breaks, or stand in a text unescaped.
+ * by place; rows that are too short keep the cells they have, rows of more than 4096 cells have
+ * none; quotes may hold commas, doubled quotes and line breaks, or stand in a text unescaped.
  *
  *     tbp_csv_init(&c, bytes);                              // takes the heading
  *     int start = tbp_csv_column(&c, "Start Time(us)|start_time");
@@ -10,8 +10,8 @@
  *         tbp_csv_time(&c, start, 3, &ns, &ps);
  *     tbp_csv_release(&c);
  *
- * Cells are views of the input; those with doubled quotes are undone into the table's scratch. No
- * row costs more than its own bytes. One thread.
+ * Cells are views of the input; those with doubled quotes are undone into the table's scratch,
+ * which no row makes larger than its own bytes. One thread.
  */
 #ifndef TBP_CONVERT_READ_CSV_ROWS_H
 #define TBP_CONVERT_READ_CSV_ROWS_H
@@ -25,7 +25,6 @@ struct tbp_csv {
     TBP_VEC(char) scratch;
     uint64_t line;   /* of the row, from 1 */
     uint64_t offset; /* of the row, in bytes */
-    bool is_short;   /* fewer cells than columns */
 };
 
 enum { TBP_CSV_NONE = -1 };

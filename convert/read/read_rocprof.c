@@ -193,6 +193,8 @@ static bool is_table(struct tbp_str name) {
 static void read_tables(struct rocprof *r, struct tbp_host *h) {
     struct tbp_rocprof_agents agents = {0};
     if (!tbp_folder_is(h->input.data, h->input.size)) {
+        if (tbp_rocprof_table_of(bytes_of(h)) == TBP_ROCPROF_NONE) /* its heading has no end */
+            tbp_ledger_count(&h->ledger, TBP_LEDGER_NO_TABLE, 1, 0);
         tbp_rocprof_note_agents(&agents, bytes_of(h));
         tbp_rocprof_read_table(&r->gpu, &agents, bytes_of(h));
     }
@@ -237,7 +239,7 @@ static const char *const json_marks[] = {"\"BeginNs\"", "\"KernelExecution\"",
                                          "\"CopyHostToDevice\"", "{\"name\":\"COPY\"}", NULL};
 
 static int probe(const uint8_t *data, size_t size) {
-    enum { LIKELY = 65, CERTAIN = 90 };
+    enum { LIKELY = 65, CERTAIN = 90, HEADING = 4096 };
     struct tbp_folder_walk w = tbp_folder_walk(data, size);
     for (struct tbp_folder_file f; tbp_folder_next(&w, &f);)
         if (is_table(f.name))
@@ -245,9 +247,8 @@ static int probe(const uint8_t *data, size_t size) {
     if (tbp_json_trace_looks_so(data, size))
         return tbp_json_trace_has_any(data, size, json_marks) ? LIKELY : 0;
     bool is_text = size && !memchr(data, 0, size < 512 ? size : 512);
-    bool is_table = is_text && tbp_rocprof_table_of((struct tbp_str){(const char *)data, size}) !=
-                                   TBP_ROCPROF_NONE;
-    return is_table ? CERTAIN : 0;
+    struct tbp_str begin = {(const char *)data, size < HEADING ? size : HEADING};
+    return is_text && tbp_rocprof_table_of(begin) != TBP_ROCPROF_NONE ? CERTAIN : 0;
 }
 
 const struct tbp_reader tbp_reader_rocprof = {

@@ -26,9 +26,8 @@ static enum tbp_rocprof_table table_of(const struct tbp_csv *c) {
 }
 
 enum tbp_rocprof_table tbp_rocprof_table_of(struct tbp_str bytes) {
-    enum { HEADING = 4096 };
     struct tbp_csv c;
-    tbp_csv_init(&c, tbp_str_sub(bytes, 0, bytes.n < HEADING ? bytes.n : HEADING));
+    tbp_csv_init(&c, bytes);
     enum tbp_rocprof_table table = table_of(&c);
     tbp_csv_release(&c);
     return table;

@@ -292,6 +292,26 @@ class Hostile(Case):
         self.assertEqual(code, 0, text)
         self.assertIn(f"track_cap {33000 - 32768}", text)
 
+    def test_rows_of_more_cells_than_any_table_has(self):
+        def counters(path):
+            found = ledger(path)["ledger"].get("counters", {})
+            return {key: (c["count"], c["first_offset"]) for key, c in found.items()}
+        columns = b"Kind,Agent_Id,Kernel_Name,Start_Timestamp,End_Timestamp"
+        row, commas = b"KERNEL_DISPATCH,1,axpy,1000,1500", b"," * 20000000
+        path = self.written("c_kernel_trace.csv", columns, b"\n", commas, b"\n", row, b"\n")
+        code, text = self.ends(path)
+        self.assertEqual(code, 0, text)
+        found = ledger(path)["ledger"]
+        self.assertEqual((found["events"]["read"], found["events"]["emitted"], found["events"]["dropped"]), (2, 1, 1))
+        self.assertEqual(counters(path), {"short_row": (1, len(columns) + 1)})
+        most = row + b"," * (4095 - row.count(b","))  # 4096 cells
+        for n_more, lost in ((0, {}), (1, {"short_row": (1, len(columns) + 1)})):
+            path = self.written("m_kernel_trace.csv", columns, b"\n", most, b"," * n_more, b"\n")
+            self.assertEqual(counters(path), lost)
+        path = self.written("h_kernel_trace.csv", columns, commas, b"\n", row, b"\n")
+        self.ends(path)
+        self.assertEqual(counters(path), {"no_table": (1, 0)})
+
     def test_planes_and_lines_beyond_the_cap_are_counted(self):
         def message(number, *parts):
             size, more = sum(map(len, parts)), b""
