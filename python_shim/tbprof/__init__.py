@@ -38,24 +38,8 @@ def __getattr__(name):
     if name not in _HOMES:
         raise AttributeError(f"module 'tbprof' has no attribute '{name}'")
     value = getattr(importlib.import_module(f"tbprof.{_HOMES[name]}"), name)
-    _bind_all()
+    globals()[name] = value
     return value
-
-
-def _bind_all():
-    """Puts every name into the package and takes __getattr__ out of it: interpreters keep no cache of look-ups in a
-    module that has this function, and `tbprof.begin` would cost 25 ns more each time. It stays where a part does not
-    load, whose names are then looked for whenever they are asked for."""
-    is_whole = True
-    for part in (*_PLACES, *_STYLES):
-        try:
-            module = importlib.import_module(f"tbprof.{part}")
-            globals().update({name: getattr(module, name) for name in _PLACES.get(part, ())})
-        except ImportError:
-            is_whole = False
-    if is_whole:
-        globals()["__version__"] = importlib.import_module("tbprof._core").version
-        globals().pop("__getattr__", None)  # another thread may have been here
 
 
 def __dir__():

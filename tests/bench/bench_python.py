@@ -10,7 +10,7 @@ a machine that changes its speed for a second or two is then at its usual one in
 empty loop. Names are bound to variables, for all; two rows look ours up in the package each time (`tbprof.begin`).
 Peers that are not installed are left out. The last table is the function tracer: a call with tracing over the same
 call without, in a loop and with the loop taken off. Budgets (a quiet machine): begin/end 80 on, `with` 250 on, 150
-off, also through the package; traced 2.5 times untraced from Python 3.12 on, in a loop. `interpreter` is what the same call takes with callbacks that return at once:
+off; traced 2.5 times untraced from Python 3.12 on, in a loop. `interpreter` is what the same call takes with callbacks that return at once:
 what is between it and `traced` is ours.
 """
 import argparse
@@ -27,8 +27,7 @@ import tbprof  # noqa: E402
 from tbprof import _core  # noqa: E402
 import tbprof.torch  # noqa: E402  (the style: imports no torch)
 
-BUDGETS = {"begin/end": (None, 80), "with Trace": (150, 250), "tbprof.begin/end": (None, 80),
-           "with tbprof.Trace": (150, 250)}
+BUDGETS = {"begin/end": (None, 80), "with Trace": (150, 250), "with tbprof.Trace": (150, 250)}
 
 
 def empty(count):
