@@ -11,6 +11,7 @@
 #include "cli/signals.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -105,10 +106,21 @@ static int check_answer(const struct tbp_cli *cli, int status, struct tbp_error 
                   : tbp_fail(err, TBP_E_IO, "writing to standard output failed");
 }
 
+/* Large blocks go back to the system when they are freed. glibc would keep more and more of them:
+ * as much as the largest so far. */
+static void keep_little(void) {
+#ifdef M_MMAP_THRESHOLD
+    enum { LARGE_BYTES = 1 << 20, KEPT_BYTES = 4 << 20 };
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+#endif
+}
+
 int main(int argc, char **argv) {
     static const struct tbp_common defaults;
     struct tbp_arena arena;
     struct tbp_error err = {0};
+    keep_little();
     tbp_signals_install();
     tbp_arena_init(&arena);
     struct tbp_sink_fd answer;
