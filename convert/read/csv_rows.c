@@ -5,6 +5,7 @@
 #include "convert/read/csv_rows.h"
 
 #include "base/json_pull.h"
+#include "convert/read/text_lines.h"
 
 /* ---- cells and rows ---- */
 
@@ -21,22 +22,22 @@ static const char *end_of_quoted(const char *at, const char *end) {
             continue;
         }
         const char *q = p + 1;
-        while (q < stop && (*q == ' ' || *q == '\t'))
+        while (q < stop && tbp_text_is_blank(*q))
             q++;
-        if (q == end || *q == ',' || *q == '\n' || *q == '\r')
+        if (q == end || *q == ',' || tbp_text_is_line_end(*q))
             return p + 1;
     }
     return NULL;
 }
 
 static bool is_end(const char *p, const char *end) {
-    return p == end || *p == '\n' || *p == '\r';
+    return p == end || tbp_text_is_line_end(*p);
 }
 
 /* One cell; c->at then stands on the comma or line end behind it. */
 static struct tbp_str read_cell(struct tbp_csv *c) {
     const char *from = c->at, *p = from;
-    while (p < c->end && (*p == ' ' || *p == '\t'))
+    while (p < c->end && tbp_text_is_blank(*p))
         p++;
     if (p < c->end && *p == '"') {
         const char *close = end_of_quoted(p, c->end);
@@ -48,9 +49,18 @@ static struct tbp_str read_cell(struct tbp_csv *c) {
     return (struct tbp_str){from, (size_t)(p - from)};
 }
 
-static void skip_line_ends(struct tbp_csv *c) {
-    for (; c->at < c->end && (*c->at == '\n' || *c->at == '\r'); c->at++)
-        c->line += *c->at == '\n';
+/* Stands then on a row that has something, or at the end. */
+static void skip_empty_lines(struct tbp_csv *c) {
+    while (c->at < c->end) {
+        struct tbp_str rest = {c->at, (size_t)(c->end - c->at)};
+        const char *p = c->at = tbp_text_without_mark(rest).p;
+        while (p < c->end && tbp_text_is_blank(*p))
+            p++;
+        if (!is_end(p, c->end))
+            return;
+        c->line += p < c->end && *p == '\n';
+        c->at = p < c->end ? p + 1 : p;
+    }
 }
 
 /* A row of more cells than any table has is taken for none: it has no cell at all. */
@@ -85,7 +95,7 @@ static bool is_heading_again(const struct tbp_csv *c) {
 
 bool tbp_csv_next(struct tbp_csv *c) {
     do {
-        skip_line_ends(c);
+        skip_empty_lines(c);
         if (c->at == c->end)
             return false;
         read_row(c);
@@ -94,10 +104,7 @@ bool tbp_csv_next(struct tbp_csv *c) {
 }
 
 void tbp_csv_init(struct tbp_csv *c, struct tbp_str bytes) {
-    static const char mark[] = "\xef\xbb\xbf";
     *c = (struct tbp_csv){.start = bytes.p, .at = bytes.p, .end = bytes.p + bytes.n, .line = 1};
-    if (tbp_str_starts(bytes, mark))
-        c->at += sizeof mark - 1;
     if (!tbp_csv_next(c))
         return;
     for (size_t i = 0; i < c->cells.n; i++)
@@ -165,15 +172,11 @@ int tbp_csv_column(const struct tbp_csv *c, const char *names) {
 
 /* ---- values ---- */
 
-static bool is_blank(char ch) {
-    return ch == ' ' || ch == '\t';
-}
-
 static struct tbp_str trimmed(struct tbp_str s) {
     size_t from = 0, to = s.n;
-    while (from < to && is_blank(s.p[from]))
+    while (from < to && tbp_text_is_blank(s.p[from]))
         from++;
-    while (to > from && is_blank(s.p[to - 1]))
+    while (to > from && tbp_text_is_blank(s.p[to - 1]))
         to--;
     return tbp_str_sub(s, from, to);
 }

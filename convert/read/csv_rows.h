@@ -2,7 +2,8 @@
  *
  * Tables in text (comma separated values) as profilers write them: columns are found by name, never
  * by place; rows that are too short keep the cells they have, rows of more than 4096 cells have
- * none; quotes may hold commas, doubled quotes and line breaks, or stand in a text unescaped.
+ * none; lines end as text_lines.h says; quotes may hold commas, doubled quotes and line breaks, or
+ * stand in a text unescaped.
  *
  *     tbp_csv_init(&c, bytes);                              // takes the heading
  *     int start = tbp_csv_column(&c, "Start Time(us)|start_time");
@@ -29,7 +30,7 @@ struct tbp_csv {
 
 enum { TBP_CSV_NONE = -1 };
 
-/* Begins with the first row that is not empty: the heading. */
+/* Begins with the first row that is not empty: the heading. Blanks alone are no row. */
 void tbp_csv_init(struct tbp_csv *c, struct tbp_str bytes);
 void tbp_csv_release(struct tbp_csv *c);
 /* The next row that is neither empty nor the heading once more. */

@@ -9,6 +9,7 @@
 #include "base/sort.h"
 #include "base/spill.h"
 #include "base/vec.h"
+#include "convert/read/text_lines.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -185,19 +186,20 @@ bool tbp_folder_numbered(struct tbp_str name, const char *prefix, const char *su
 }
 
 bool tbp_folder_is_strange(const struct tbp_folder_file *f) {
-    static const char blanks[] = " \t\r\n\xef\xbb\xbf";
-    struct tbp_str text = f->bytes;
-    while (text.n && memchr(blanks, *text.p, sizeof blanks - 1))
-        text = tbp_str_sub(text, 1, text.n);
-    if (text.n == 0)
-        return false;
-    if (tbp_str_ends(f->name, ".json"))
-        return *text.p != '{' && *text.p != '[';
-    struct tbp_str line = tbp_str_sub(text, 0, tbp_str_find(text, '\n'));
+    struct tbp_str text = f->bytes, line;
+    do {
+        if (!tbp_text_next_line(&text, &line))
+            return false;
+    } while (tbp_text_is_empty(line));
+    if (tbp_str_ends(f->name, ".json")) {
+        while (tbp_text_is_blank(*line.p))
+            line = tbp_str_sub(line, 1, line.n);
+        return *line.p != '{' && *line.p != '[';
+    }
     if (tbp_str_ends(f->name, ".csv"))
         return tbp_str_find(line, ',') == line.n;
-    for (size_t i = 0; i < text.n; i++)
-        if (text.p[i] >= '0' && text.p[i] <= '9')
+    for (size_t i = 0; i < f->bytes.n; i++)
+        if (f->bytes.p[i] >= '0' && f->bytes.p[i] <= '9')
             return false;
     return true;
 }

@@ -6,6 +6,7 @@
 #include "base/sort.h"
 #include "convert/read/read_mindspore.h"
 #include "convert/read/step_name.h"
+#include "convert/read/text_lines.h"
 
 #include <stdio.h>
 
@@ -237,22 +238,13 @@ static size_t split(struct tbp_str line, struct tbp_str words[MAX_WORDS]) {
     size_t n = 0;
     for (size_t i = 0; i < line.n && n < MAX_WORDS;) {
         size_t from = i;
-        while (i < line.n && line.p[i] != ' ' && line.p[i] != '\t' && line.p[i] != '\r')
+        while (i < line.n && !tbp_text_is_blank(line.p[i]))
             i++;
         if (i > from)
             words[n++] = tbp_str_sub(line, from, i);
         i += i < line.n;
     }
     return n;
-}
-
-static bool next_line(struct tbp_str *rest, struct tbp_str *line) {
-    if (rest->n == 0)
-        return false;
-    size_t n = tbp_str_find(*rest, '\n');
-    *line = tbp_str_sub(*rest, 0, n);
-    *rest = tbp_str_sub(*rest, n < rest->n ? n + 1 : n, rest->n);
-    return true;
 }
 
 static int64_t start_of_step(const struct tbp_mindspore *m, int64_t number) {
@@ -288,7 +280,7 @@ static void add_queue_row(struct tbp_mindspore *m, const int64_t v[4]) {
 
 void tbp_mindspore_queue(struct tbp_mindspore *m, struct tbp_str text) {
     struct tbp_str line, words[MAX_WORDS];
-    while (next_line(&text, &line)) {
+    while (tbp_text_next_line(&text, &line)) {
         int64_t v[4];
         size_t n = split(line, words), k = 0;
         while (k < 4 && k < n && tbp_str_to_i64(words[k], &v[k]))
@@ -303,7 +295,7 @@ void tbp_mindspore_get_next(struct tbp_mindspore *m, struct tbp_str rows) {
     struct tbp_str line, words[MAX_WORDS];
     struct tbp_trace *t = &m->jt.trace;
     const int64_t far_us = INT64_MAX / 4000000;
-    while (next_line(&rows, &line)) {
+    while (tbp_text_next_line(&rows, &line)) {
         int64_t start_us, end_us, size;
         char text[TEXT_BYTES];
         size_t n = split(line, words);

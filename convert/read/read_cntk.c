@@ -8,6 +8,7 @@
 #include "base/sort.h"
 #include "convert/read/json_trace.h"
 #include "convert/read/reader.h"
+#include "convert/read/text_lines.h"
 
 #include <stdio.h>
 
@@ -88,12 +89,9 @@ static void refuse_row(struct cntk *c, uint64_t offset) {
 }
 
 static bool next_line(struct tbp_str *rest, struct tbp_str *line) {
-    if (rest->n == 0)
+    if (!tbp_text_next_line(rest, line))
         return false;
-    size_t n = tbp_str_find(*rest, '\n');
-    *line = tbp_str_sub(*rest, 0, n);
-    *rest = tbp_str_sub(*rest, n < rest->n ? n + 1 : n, rest->n);
-    while (line->n && (line->p[line->n - 1] == '\r' || line->p[line->n - 1] == ' '))
+    while (line->n && tbp_text_is_blank(line->p[line->n - 1]))
         line->n--;
     return true;
 }

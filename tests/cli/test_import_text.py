@@ -356,6 +356,32 @@ class RocProf(Import):
         self.assertEqual(ops(path, "Device"), {"step": (1, 500)})  # the kernel that step 0 calls
         self.becomes_a_run(path)
 
+    def rewritten(self, path, change):
+        """All files of a fixture, but those in JSON, changed."""
+        for folder, _, names in os.walk(path) if os.path.isdir(path) else [("", (), (path,))]:
+            for name in names:
+                if not name.endswith(".json"):
+                    with open(os.path.join(folder, name), "rb+") as f:
+                        data = change(f.read())
+                        f.seek(0)
+                        f.truncate()
+                        f.write(data)
+
+    def test_lines_end_as_on_any_system(self):
+        """Each fixture with its ends, marks and blank lines changed is what it was; how much that is, is worked out above."""
+        changes = [lambda plain: plain.replace(b"\n", b"\r"), lambda plain: plain.replace(b"\n", b"\r\n"),
+                   lambda plain: b"\xef\xbb\xbf \n\t\n" + plain.replace(b"\n", b"\n\n"),
+                   lambda plain: b"\xef\xbb\xbf" + plain + b"\r\n\xef\xbb\xbf"]
+        for name, emitted in (("2020-01-02_03-04-05_detail_3.csv", 9), ("2020-01-02_03-04-05_summary_3.txt", 5),
+                              ("rocprof_kernel_trace.csv", 2), ("rocprofv3", 6), ("mindspore", 16), ("host0_1_ascend_pt", 14)):
+            path = self.fixture(name)
+            was = events(path)
+            self.assertEqual(ledger(path)["ledger"]["events"]["emitted"], emitted, name)
+            for change in changes:
+                path = self.fixture(name)
+                self.rewritten(path, lambda data: change(data.replace(b"\r\n", b"\n")))
+                self.assertEqual(events(path), was, name)
+
     def test_a_file_of_a_folder_that_is_no_table_is_a_loss(self):
         for fixture, name in (("mindspore", "ascend_timeline_display_3.json"), ("mindspore", "minddata_pipeline_raw_3.csv"),
                               ("mindspore", "minddata_aicpu_3.txt"), ("rocprofv3", "x_kernel_trace.csv")):
