@@ -149,25 +149,48 @@ static struct tbp_str before_bracket(struct tbp_str s) {
     return tbp_str_sub(s, 0, tbp_str_find(s, '('));
 }
 
+/* "(us)"; words in brackets make another column of it. */
+static bool has_unit_at_most(struct tbp_str name) {
+    enum { UNIT = sizeof "(us)" - 1 };
+    return name.n - before_bracket(name).n <= UNIT;
+}
+
 static int find_column(const struct tbp_csv *c, struct tbp_str name) {
     for (size_t i = 0; i < c->heading.n; i++)
         if (same_letters(c->heading.at[i], name))
             return (int)i;
+    if (!has_unit_at_most(name))
+        return TBP_CSV_NONE;
     for (size_t i = 0; i < c->heading.n; i++)
         if (same_letters(before_bracket(c->heading.at[i]), before_bracket(name)))
             return (int)i;
     return TBP_CSV_NONE;
 }
 
+/* What stands before the next mark, which leaves rest with it. */
+static struct tbp_str take_part(struct tbp_str *rest, char mark) {
+    size_t n = tbp_str_find(*rest, mark);
+    struct tbp_str part = tbp_str_sub(*rest, 0, n);
+    *rest = tbp_str_sub(*rest, n < rest->n ? n + 1 : n, rest->n);
+    return part;
+}
+
+static int find_any(const struct tbp_csv *c, struct tbp_str names) {
+    int column = TBP_CSV_NONE;
+    while (names.n && column == TBP_CSV_NONE)
+        column = find_column(c, take_part(&names, '|'));
+    return column;
+}
+
 int tbp_csv_column(const struct tbp_csv *c, const char *names) {
-    for (struct tbp_str rest = tbp_str_c(names); rest.n;) {
-        size_t n = tbp_str_find(rest, '|');
-        int column = find_column(c, tbp_str_sub(rest, 0, n));
-        if (column != TBP_CSV_NONE)
-            return column;
-        rest = tbp_str_sub(rest, n < rest.n ? n + 1 : n, rest.n);
-    }
-    return TBP_CSV_NONE;
+    return find_any(c, tbp_str_c(names));
+}
+
+bool tbp_csv_has_columns(const struct tbp_csv *c, const char *columns) {
+    for (struct tbp_str rest = tbp_str_c(columns); rest.n;)
+        if (find_any(c, take_part(&rest, ',')) == TBP_CSV_NONE)
+            return false;
+    return true;
 }
 
 /* ---- values ---- */

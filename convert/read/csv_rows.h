@@ -37,8 +37,10 @@ void tbp_csv_release(struct tbp_csv *c);
 bool tbp_csv_next(struct tbp_csv *c);
 
 /* First column called by one of the names (separated by '|'): letters and digits count, their case
- * does not; what stands in brackets counts only if two columns differ by it. TBP_CSV_NONE. */
+ * does not; a unit in brackets counts only if two columns differ by it. TBP_CSV_NONE. */
 int tbp_csv_column(const struct tbp_csv *c, const char *names);
+/* All of the columns, separated by ',', are there. */
+bool tbp_csv_has_columns(const struct tbp_csv *c, const char *columns);
 
 /* Text of a cell, without quotes and blanks around it; empty if there is none. Valid until the next
  * call. */

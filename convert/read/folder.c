@@ -9,6 +9,7 @@
 #include "base/sort.h"
 #include "base/spill.h"
 #include "base/vec.h"
+#include "convert/read/csv_rows.h"
 #include "convert/read/text_lines.h"
 
 #include <dirent.h>
@@ -185,26 +186,40 @@ bool tbp_folder_numbered(struct tbp_str name, const char *prefix, const char *su
     return true;
 }
 
-bool tbp_folder_is_strange(const struct tbp_folder_file *f) {
+static bool has_digit(struct tbp_str s) {
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] >= '0' && s.p[i] <= '9')
+            return true;
+    return false;
+}
+
+static bool lacks_columns(struct tbp_str bytes, const char *needs) {
+    struct tbp_csv c;
+    tbp_csv_init(&c, bytes);
+    bool lacks = !tbp_csv_has_columns(&c, needs);
+    tbp_csv_release(&c);
+    return lacks;
+}
+
+/* UTF-16, whose letters pass for those of columns, has zeros in its first line. */
+static bool is_strange(const struct tbp_folder_file *f, const char *needs) {
     struct tbp_str text = f->bytes, line;
     do {
         if (!tbp_text_next_line(&text, &line))
             return false;
     } while (tbp_text_is_empty(line));
-    if (tbp_str_ends(f->name, ".json")) {
-        while (tbp_text_is_blank(*line.p))
-            line = tbp_str_sub(line, 1, line.n);
-        return *line.p != '{' && *line.p != '[';
-    }
-    if (tbp_str_ends(f->name, ".csv"))
-        return tbp_str_find(line, ',') == line.n;
-    for (size_t i = 0; i < f->bytes.n; i++)
-        if (f->bytes.p[i] >= '0' && f->bytes.p[i] <= '9')
-            return false;
-    return true;
+    if (needs)
+        return tbp_str_find(line, 0) < line.n || lacks_columns(f->bytes, needs);
+    if (!tbp_str_ends(f->name, ".json"))
+        return !has_digit(f->bytes);
+    while (tbp_text_is_blank(*line.p))
+        line = tbp_str_sub(line, 1, line.n);
+    return *line.p != '{' && *line.p != '[';
 }
 
-void tbp_folder_count_strange(struct tbp_ledger *l, const struct tbp_input *in,
-                              const struct tbp_folder_file *f) {
-    tbp_ledger_count(l, TBP_LEDGER_NO_TABLE, 1, (uint64_t)((const uint8_t *)f->bytes.p - in->data));
+void tbp_folder_check(struct tbp_ledger *l, const struct tbp_input *in,
+                      const struct tbp_folder_file *f, const char *needs) {
+    if (is_strange(f, needs))
+        tbp_ledger_count(l, TBP_LEDGER_NO_TABLE, 1,
+                         (uint64_t)((const uint8_t *)f->bytes.p - in->data));
 }

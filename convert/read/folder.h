@@ -33,12 +33,12 @@ struct tbp_folder_walk tbp_folder_walk(const uint8_t *data, size_t size);
 /* False at the end, or where the packed bytes are not as they were made. */
 bool tbp_folder_next(struct tbp_folder_walk *w, struct tbp_folder_file *f);
 
-/* It is no table of any kind: JSON that does not begin as such, CSV whose heading has one column,
- * text without a number. Nothing at all is an empty table. */
-bool tbp_folder_is_strange(const struct tbp_folder_file *f);
-/* Counts a file that is no such table as its name says. */
-void tbp_folder_count_strange(struct tbp_ledger *l, const struct tbp_input *in,
-                              const struct tbp_folder_file *f);
+/* Counts a file that is no such table as its name says: lacks one of the columns that are needed
+ * (as tbp_csv_has_columns takes them), or, where needs is NULL, is JSON that does not begin as such
+ * or text without a number. Nothing at all is an empty table. What can be read of it still counts.
+ */
+void tbp_folder_check(struct tbp_ledger *l, const struct tbp_input *in,
+                      const struct tbp_folder_file *f, const char *needs);
 
 /* "NAME_12.csv" with this beginning and end: 12, else false. Without a number: 0. */
 bool tbp_folder_numbered(struct tbp_str name, const char *prefix, const char *suffix, uint32_t *id);

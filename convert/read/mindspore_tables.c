@@ -29,6 +29,13 @@ static bool ticks(struct tbp_csv *c, int column, int64_t *ns) {
            !__builtin_mul_overflow(*ns, TICK_NS, ns);
 }
 
+static void drop_row(struct tbp_mindspore *m, uint64_t offset) {
+    struct tbp_ledger *l = &m->jt.host->ledger;
+    l->events_read++;
+    l->events_dropped++;
+    tbp_ledger_count(l, TBP_LEDGER_SHORT_ROW, 1, offset);
+}
+
 static uint32_t made_thread(struct tbp_mindspore *m, int64_t number, const char *name) {
     struct tbp_trace *t = &m->jt.trace;
     uint32_t track = tbp_trace_thread(t, -1 - (int64_t)m->device, number);
@@ -109,9 +116,7 @@ static void add_step(struct tbp_mindspore *m, struct tbp_csv *c, const struct st
     }
     if (!ticks(c, at->start, &e.start_ns) || !ticks(c, at->end, &end_ns) || end_ns < e.start_ns ||
         end_ns - e.start_ns > INT64_MAX / 1000) {
-        l->events_read++;
-        l->events_dropped++;
-        tbp_ledger_count(l, TBP_LEDGER_SHORT_ROW, 1, c->offset);
+        drop_row(m, c->offset);
         return;
     }
     e.track = made_thread(m, 1, "Step trace");
@@ -218,8 +223,10 @@ void tbp_mindspore_pipeline(struct tbp_mindspore *m, struct tbp_str csv) {
         char name[160];
         struct tbp_str op = tbp_csv_text(&c, type);
         if (!tbp_csv_i64(&c, id, &number) || !tbp_csv_i64(&c, interval, &ms) || ms <= 0 ||
-            ms > longest_ms)
+            ms > longest_ms) {
+            drop_row(m, c.offset);
             continue;
+        }
         int n = snprintf(name, sizeof name, "minddata queue %lld %.*s", (long long)number,
                          (int)(op.n < 100 ? op.n : 100), op.p);
         uint32_t text = tbp_trace_text(&m->jt.trace, (struct tbp_str){name, (size_t)n});
@@ -261,55 +268,64 @@ static int64_t start_of_step(const struct tbp_mindspore *m, int64_t number) {
 }
 
 /* "0 SUBTYPE STEP COST [CLOCK]" times, "1 CAPACITY STEP SIZE [CLOCK]" the queue. */
-static void add_queue_row(struct tbp_mindspore *m, const int64_t v[4]) {
+static bool add_queue_row(struct tbp_mindspore *m, struct tbp_str line) {
     static const char *const names[] = {"dataset get", "dataset push", "dataset total"};
     const int64_t ns_per_ms = 1000000;
     struct tbp_trace *t = &m->jt.trace;
+    struct tbp_str words[MAX_WORDS];
+    int64_t v[4];
+    size_t n = split(line, words), k = 0;
+    while (k < 4 && k < n && tbp_str_to_i64(words[k], &v[k]))
+        k++;
+    if (k < 4 || (v[0] != 0 && v[0] != 1))
+        return false;
     int64_t start_ns = start_of_step(m, v[2]);
     if (v[0] == 1) {
         add_gauge(m, tbp_trace_text(t, TBP_STR("dataset queue")), start_ns, v[3], v[1]);
-        return;
+        return true;
     }
     if (v[1] < 0 || v[1] > 2 || v[3] < 0 || v[3] > INT64_MAX / 1000 / ns_per_ms)
-        return;
+        return false;
     tbp_trace_add(t, &(struct tbp_trace_event){.track = made_thread(m, 3 + v[1], names[v[1]]),
                                                .name = tbp_trace_text(t, tbp_str_c(names[v[1]])),
                                                .start_ns = start_ns,
                                                .dur_ps = (uint64_t)(v[3] * ns_per_ms) * 1000});
+    return true;
+}
+
+static void each_line(struct tbp_mindspore *m, struct tbp_str text,
+                      bool (*add)(struct tbp_mindspore *m, struct tbp_str line)) {
+    const char *from = text.p;
+    for (struct tbp_str line; tbp_text_next_line(&text, &line);)
+        if (!tbp_text_is_empty(line) && !add(m, line))
+            drop_row(m, (uint64_t)(line.p - from));
 }
 
 void tbp_mindspore_queue(struct tbp_mindspore *m, struct tbp_str text) {
-    struct tbp_str line, words[MAX_WORDS];
-    while (tbp_text_next_line(&text, &line)) {
-        int64_t v[4];
-        size_t n = split(line, words), k = 0;
-        while (k < 4 && k < n && tbp_str_to_i64(words[k], &v[k]))
-            k++;
-        if (k == 4 && (v[0] == 0 || v[0] == 1))
-            add_queue_row(m, v);
-    }
+    each_line(m, text, add_queue_row);
 }
 
 /* "GetNext… START END [QUEUE]" of Ascend, in µs: waits of the device for its input. */
-void tbp_mindspore_get_next(struct tbp_mindspore *m, struct tbp_str rows) {
-    struct tbp_str line, words[MAX_WORDS];
+static bool add_get_next(struct tbp_mindspore *m, struct tbp_str line) {
+    struct tbp_str words[MAX_WORDS];
     struct tbp_trace *t = &m->jt.trace;
     const int64_t far_us = INT64_MAX / 4000000;
-    while (tbp_text_next_line(&rows, &line)) {
-        int64_t start_us, end_us, size;
-        char text[TEXT_BYTES];
-        size_t n = split(line, words);
-        if (n < 3 || !tbp_str_starts(words[0], "GetNext") || !tbp_str_to_i64(words[1], &start_us) ||
-            !tbp_str_to_i64(words[2], &end_us) || start_us < 0 || end_us < start_us ||
-            end_us > far_us)
-            continue;
-        if (n > 3 && tbp_str_to_i64(words[3], &size))
-            tbp_trace_stat_i64(t, TBP_TRACE_OWN, tbp_trace_text(t, TBP_STR("queue_size")), size);
-        struct tbp_str name = joined(text, "IteratorGetNext: ", words[0]);
-        tbp_trace_add(t,
-                      &(struct tbp_trace_event){.track = made_thread(m, 6, "MindData GetNext"),
-                                                .name = tbp_trace_text(t, name),
-                                                .start_ns = start_us * 1000,
-                                                .dur_ps = (uint64_t)(end_us - start_us) * 1000000});
-    }
+    int64_t start_us, end_us, size;
+    char text[TEXT_BYTES];
+    size_t n = split(line, words);
+    if (n < 3 || !tbp_str_starts(words[0], "GetNext") || !tbp_str_to_i64(words[1], &start_us) ||
+        !tbp_str_to_i64(words[2], &end_us) || start_us < 0 || end_us < start_us || end_us > far_us)
+        return false;
+    if (n > 3 && tbp_str_to_i64(words[3], &size))
+        tbp_trace_stat_i64(t, TBP_TRACE_OWN, tbp_trace_text(t, TBP_STR("queue_size")), size);
+    struct tbp_str name = joined(text, "IteratorGetNext: ", words[0]);
+    tbp_trace_add(t, &(struct tbp_trace_event){.track = made_thread(m, 6, "MindData GetNext"),
+                                               .name = tbp_trace_text(t, name),
+                                               .start_ns = start_us * 1000,
+                                               .dur_ps = (uint64_t)(end_us - start_us) * 1000000});
+    return true;
+}
+
+void tbp_mindspore_get_next(struct tbp_mindspore *m, struct tbp_str rows) {
+    each_line(m, rows, add_get_next);
 }

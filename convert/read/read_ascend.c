@@ -263,13 +263,25 @@ static int64_t bytes_of(struct tbp_csv *c, int column, double unit, int64_t othe
     return tbp_str_to_double(s, &v) && v > -1e12 && v < 1e12 ? (int64_t)(v * unit) : otherwise;
 }
 
+/* What is never freed within the profile has no time of it. */
+static bool is_no_time(struct tbp_csv *c, int column) {
+    struct tbp_str s = tbp_csv_text(c, column);
+    return s.n == 0 || tbp_str_is(s, "N/A");
+}
+
 static void add_memory(struct ascend *a, struct tbp_csv *c, const struct memory_columns *at,
                        int sign) {
     const double kib = 1024, mib = 1024 * 1024;
     struct tbp_trace *t = a->t;
     struct tbp_trace_memory_event m = {.track = tbp_trace_thread(t, 0, 2)};
-    if (!tbp_csv_time(c, at->time, 3, &m.start_ns, &m.start_ps))
-        return; /* never freed within the profile */
+    if (is_no_time(c, at->time))
+        return;
+    double size;
+    if (!tbp_csv_time(c, at->time, 3, &m.start_ns, &m.start_ps) ||
+        !tbp_str_to_double(tbp_csv_text(c, at->size), &size)) {
+        drop_row(a, c);
+        return;
+    }
     tbp_trace_track_name(t, m.track, TBP_STR("Memory"));
     m.allocator = tbp_trace_text(t, tbp_csv_text(c, at->device));
     m.bytes = sign * bytes_of(c, at->size, kib, 0);
@@ -289,6 +301,8 @@ static void read_memory(struct ascend *a, struct tbp_str bytes) {
                                    tbp_csv_column(&c, "Release Total Allocated(MB)"),
                                    tbp_csv_column(&c, "Release Total Reserved(MB)")};
     while (tbp_csv_next(&c)) {
+        if (is_no_time(&c, taken.time) && is_no_time(&c, freed.time))
+            drop_row(a, &c);
         add_memory(a, &c, &taken, 1);
         add_memory(a, &c, &freed, -1);
     }
@@ -347,12 +361,31 @@ static void read_rank(struct ascend *a, struct tbp_str json) {
     }
 }
 
-static void each_file(struct ascend *a, const struct tbp_host *h, const char *name,
-                      void (*read)(struct ascend *a, struct tbp_str bytes)) {
+struct table {
+    const char *name;
+    void (*read)(struct ascend *a, struct tbp_str bytes);
+    const char *needs; /* columns; NULL: it is JSON */
+};
+
+/* In the order in which they are read: links and kernels before what refers to them. */
+static const struct table tables[] = {
+    {OUTPUT "trace_view.json", read_links, NULL},
+    {OUTPUT "kernel_details.csv", read_kernels,
+     "Name|Op Name|Kernel Name,Start Time(us)|Task Start Time(us),Duration(us)|Task Duration(us)"},
+    {OUTPUT "step_trace_time.csv", read_steps, "Step,Computing,Communication(Not Overlapped),Free"},
+    {OUTPUT "operator_memory.csv", read_memory,
+     "Size(KB),Allocation Time(us),Release Time(us),Device Type"},
+    {OUTPUT "memory_record.csv", read_components,
+     "Component,Timestamp(us),Total Allocated(MB)|Total Reserved(MB)"},
+    {OUTPUT "trace_view.json", read_events, NULL},
+    {"profiler_info.json", read_rank, NULL}};
+enum { TABLES = sizeof tables / sizeof *tables };
+
+static void read_table(struct ascend *a, const struct tbp_host *h, const struct table *table) {
     struct tbp_folder_walk w = tbp_folder_walk(h->input.data, h->input.size);
     for (struct tbp_folder_file f; tbp_folder_next(&w, &f);)
-        if (tbp_str_is(f.name, name))
-            read(a, f.bytes);
+        if (tbp_str_is(f.name, table->name))
+            table->read(a, f.bytes);
 }
 
 static bool has_output(const struct tbp_host *h) {
@@ -363,11 +396,15 @@ static bool has_output(const struct tbp_host *h) {
     return false;
 }
 
-static void count_strange(struct tbp_host *h) {
+static void check_tables(struct tbp_host *h) {
     struct tbp_folder_walk w = tbp_folder_walk(h->input.data, h->input.size);
-    for (struct tbp_folder_file f; tbp_folder_next(&w, &f);)
-        if (tbp_str_starts(f.name, OUTPUT) && tbp_folder_is_strange(&f))
-            tbp_folder_count_strange(&h->ledger, &h->input, &f);
+    for (struct tbp_folder_file f; tbp_folder_next(&w, &f);) {
+        size_t i = 0;
+        while (i < TABLES && !tbp_str_is(f.name, tables[i].name))
+            i++;
+        if (i < TABLES)
+            tbp_folder_check(&h->ledger, &h->input, &f, tables[i].needs);
+    }
 }
 
 static void describe_devices(struct ascend *a) {
@@ -389,16 +426,11 @@ static int read_ascend(struct tbp_host *host, struct tbp_pool *pool, struct tbp_
                         "'%.*s' holds raw data only, not analysed yet: run the vendor's analysis "
                         "(torch_npu.profiler.profiler.analyse), then convert the folder again",
                         (int)(host->path.n < 100 ? host->path.n : 100), host->path.p);
-    count_strange(host);
+    check_tables(host);
     tbp_ascend_timeline_begin(&a.timeline, host);
     a.t = &a.timeline.jt.trace;
-    each_file(&a, host, OUTPUT "trace_view.json", read_links);
-    each_file(&a, host, OUTPUT "kernel_details.csv", read_kernels);
-    each_file(&a, host, OUTPUT "step_trace_time.csv", read_steps);
-    each_file(&a, host, OUTPUT "operator_memory.csv", read_memory);
-    each_file(&a, host, OUTPUT "memory_record.csv", read_components);
-    each_file(&a, host, OUTPUT "trace_view.json", read_events);
-    each_file(&a, host, "profiler_info.json", read_rank);
+    for (size_t i = 0; i < TABLES; i++)
+        read_table(&a, host, &tables[i]);
     describe_devices(&a);
     tbp_trace_find_wall_clock(a.t);
     tbp_trace_finish(a.t, pool);

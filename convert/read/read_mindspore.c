@@ -12,7 +12,7 @@
 
 struct table {
     const char *prefix, *suffix;
-    const char *column; /* that its heading has; NULL: it has none */
+    const char *needs; /* columns; NULL: it has no heading */
 };
 
 static const struct {
@@ -23,10 +23,14 @@ static const struct {
                  {{"cpu_timeline_display_", ".json", NULL}, TBP_MINDSPORE_CPU}};
 enum { TIMELINES = sizeof timelines / sizeof *timelines };
 
-static const struct table step_trace = {"step_trace_raw_", "_detail_time.csv", "step_num"},
+static const struct table step_trace = {"step_trace_raw_", "_detail_time.csv",
+                                        "step_num,start_point,end_point,fp_point,bp_point,"
+                                        "iteration_interval,fp_and_bp,tail"},
                           aicpu = {"aicpu_intermediate_", ".csv", "run_start"},
-                          stream_ops = {"output_timeline_data_", ".txt", NULL},
-                          pipeline = {"minddata_pipeline_raw_", ".csv", "op_id"},
+                          stream_ops = {"output_timeline_data_", ".txt", "start_time(ms)"},
+                          pipeline = {"minddata_pipeline_raw_", ".csv",
+                                      "op_id,op_type,output_queue_size,output_queue_length,"
+                                      "sample_interval"},
                           device_queue = {"device_queue_profiling_", ".txt", NULL},
                           iterator = {"dataset_iterator_profiling_", ".txt", NULL},
                           get_next = {"minddata_aicpu_", ".txt", NULL};
@@ -125,17 +129,6 @@ static bool is_ours(struct tbp_str name, uint32_t *device, struct table *kind) {
     return timeline_of(name, device) >= 0;
 }
 
-static bool is_strange(const struct tbp_folder_file *f, const struct table *kind) {
-    struct tbp_csv c;
-    bool lacks_column = false;
-    if (kind->column) {
-        tbp_csv_init(&c, f->bytes);
-        lacks_column = c.heading.n && tbp_csv_column(&c, kind->column) == TBP_CSV_NONE;
-        tbp_csv_release(&c);
-    }
-    return lacks_column || tbp_folder_is_strange(f);
-}
-
 /* GPU and CPU timelines may have a clock of their own: then both begin together. */
 static void align_clocks(struct tbp_trace *t, size_t from) {
     const int64_t day_ns = 86400000000000;
@@ -176,8 +169,7 @@ static void read_devices(struct tbp_mindspore *m, const struct tbp_host *h) {
     for (struct tbp_folder_file f; tbp_folder_next(&w, &f);)
         if (is_ours(f.name, &id, &kind)) {
             note_device(&devices, id);
-            if (is_strange(&f, &kind))
-                tbp_folder_count_strange(&m->jt.host->ledger, &h->input, &f);
+            tbp_folder_check(&m->jt.host->ledger, &h->input, &f, kind.needs);
         }
     m->marks_steps = true;
     for (size_t i = 0; i < devices.ids.n; i++) {

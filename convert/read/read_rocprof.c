@@ -179,15 +179,21 @@ static struct tbp_str bytes_of(const struct tbp_host *h) {
     return (struct tbp_str){(const char *)h->input.data, h->input.size};
 }
 
-/* By its name, a table that is read. */
-static bool is_table(struct tbp_str name) {
-    static const char *const tables[] = {"kernel_trace.csv", "memory_copy_trace.csv",
-                                         "hip_api_trace.csv", "hsa_api_trace.csv",
-                                         "marker_api_trace.csv"};
+/* The columns that a table which is read needs, by its name; NULL: it is none. */
+static const char *needs_of(struct tbp_str name) {
+    static const char calls[] = "Domain,Function,Start_Timestamp,End_Timestamp";
+    static const struct {
+        const char *name, *needs;
+    } tables[] = {{"kernel_trace.csv", "Kernel_Name,Agent_Id,Start_Timestamp,End_Timestamp"},
+                  {"memory_copy_trace.csv",
+                   "Direction,Source_Agent_Id,Destination_Agent_Id,Start_Timestamp,End_Timestamp"},
+                  {"hip_api_trace.csv", calls},
+                  {"hsa_api_trace.csv", calls},
+                  {"marker_api_trace.csv", calls}};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (tbp_str_ends(name, tables[i]))
-            return true;
-    return false;
+        if (tbp_str_ends(name, tables[i].name))
+            return tables[i].needs;
+    return NULL;
 }
 
 static void read_tables(struct rocprof *r, struct tbp_host *h) {
@@ -200,8 +206,8 @@ static void read_tables(struct rocprof *r, struct tbp_host *h) {
     }
     struct tbp_folder_walk w = tbp_folder_walk(h->input.data, h->input.size), again = w;
     for (struct tbp_folder_file f; tbp_folder_next(&w, &f);) {
-        if (is_table(f.name) && f.bytes.n && tbp_rocprof_table_of(f.bytes) == TBP_ROCPROF_NONE)
-            tbp_folder_count_strange(&h->ledger, &h->input, &f);
+        if (needs_of(f.name))
+            tbp_folder_check(&h->ledger, &h->input, &f, needs_of(f.name));
         if (tbp_str_ends(f.name, ".csv"))
             tbp_rocprof_note_agents(&agents, f.bytes);
     }
@@ -242,7 +248,7 @@ static int probe(const uint8_t *data, size_t size) {
     enum { LIKELY = 65, CERTAIN = 90, HEADING = 4096 };
     struct tbp_folder_walk w = tbp_folder_walk(data, size);
     for (struct tbp_folder_file f; tbp_folder_next(&w, &f);)
-        if (is_table(f.name))
+        if (needs_of(f.name))
             return CERTAIN;
     if (tbp_json_trace_looks_so(data, size))
         return tbp_json_trace_has_any(data, size, json_marks) ? LIKELY : 0;

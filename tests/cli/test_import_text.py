@@ -393,6 +393,78 @@ class RocProf(Import):
             self.expect(1, "convert", path, "-o", self.path("o"), "--strict", "-q")
             shutil.rmtree(path)
 
+    def counts(self, path):
+        return {key: c["count"] for key, c in ledger(path)["ledger"].get("counters", {}).items()}
+
+    def test_a_table_that_lacks_a_column_it_needs_is_a_loss(self):
+        needed = {
+            "mindspore": {"minddata_pipeline_raw_3.csv": "op_id op_type output_queue_size output_queue_length sample_interval",
+                          "aicpu_intermediate_3.csv": "run_start",
+                          "step_trace_raw_3_detail_time.csv": "step_num start_point end_point fp_point bp_point "
+                                                              "iteration_interval fp_and_bp tail"},
+            "host0_1_ascend_pt": {"operator_memory.csv": "Size(KB)|Allocation Time(us)|Release Time(us)|Device Type",
+                                  "kernel_details.csv": "Name|Start Time(us)|Duration(us)",
+                                  "memory_record.csv": "Component|Timestamp(us)",
+                                  "step_trace_time.csv": "Step|Computing|Communication(Not Overlapped)|Free"},
+            "rocprofv3": {"x_kernel_trace.csv": "Kernel_Name Agent_Id Start_Timestamp End_Timestamp",
+                          "x_memory_copy_trace.csv": "Direction Source_Agent_Id Destination_Agent_Id End_Timestamp",
+                          "x_hip_api_trace.csv": "Function Domain", "x_marker_api_trace.csv": "Function Domain Start_Timestamp"}}
+        for fixture, tables in needed.items():
+            for table, columns in tables.items():
+                for column in columns.split("|" if "|" in columns else " "):
+                    path = self.fixture(fixture)
+                    self.assertNotIn("no_table", self.counts(path))
+                    file = os.path.join(path, "ASCEND_PROFILER_OUTPUT" if "ascend" in path else "", table)
+                    with open(file) as f:
+                        heading, rows = f.read().split("\n", 1)
+                    names = [f'"{column}"' if heading.startswith('"') else column, "other"]
+                    self.assertEqual(heading.strip().split(",").count(names[0]), 1, heading)
+                    with open(file, "w") as f:
+                        f.write(",".join(names[1] if name == names[0] else name
+                                         for name in heading.strip().split(",")) + "\n" + rows)
+                    self.assertEqual(self.counts(path).get("no_table"), 1, f"{table} without {column}")
+                    self.expect(1, "convert", path, "-o", self.path("o"), "--strict", "-q")
+                    shutil.rmtree(path)
+
+    def test_rows_of_folders_that_say_nothing_are_told(self):
+        """Two lines of a queue are good; each of the others is one loss, whatever bytes it is of."""
+        path = self.fixture("mindspore")
+        was = ledger(path)["ledger"]["events"]
+        for name, good in (("device_queue_profiling_3.txt", b"0 1 1 4 10\n1 64 1 3\n"),
+                           ("minddata_aicpu_3.txt", b"GetNext_dequeue_wait 70000310 70000330 0\nGetNext 70000340 70000350\n")):
+            for bad in (b"<html><body>404</body>\n", b"\xff\x07\x9912\n", b"0 9\n", good.decode().encode("utf-16")[:20] + b"\n"):
+                path = self.fixture("mindspore")
+                with open(os.path.join(path, name), "wb") as f:
+                    f.write(good + bad)
+                self.assertEqual(self.counts(path), {"short_row": 1})
+                found = ledger(path)["ledger"]["events"]
+                self.assertEqual(found["dropped"], was["dropped"] + 1)
+                self.assertEqual(found["emitted"], was["emitted"] + (2 if "queue" in name else 1))
+                shutil.rmtree(path)
+        path = self.fixture("host0_1_ascend_pt")
+        was = ledger(path)["ledger"]["events"]
+        with open(os.path.join(path, "ASCEND_PROFILER_OUTPUT", "operator_memory.csv"), "a") as f:
+            f.write("kept,512,1700000000000020.0,N/A,3,8,,,NPU:2\nno time,512,,,3,8,2,8,NPU:2\n"
+                    "no size,,1700000000000020.0,,3,8,2,8,NPU:2\nbad time,512,1700000000000020.0,soon,3,8,2,8,NPU:2\n")
+        self.assertEqual(self.counts(path), {"short_row": 2 + 3})
+        self.assertEqual(ledger(path)["ledger"]["events"]["emitted"], was["emitted"] + 2)
+        with open(os.path.join(path, "ASCEND_PROFILER_OUTPUT", "operator_memory.csv"), "w", encoding="utf-16") as f:
+            f.write("Name,Size(KB),Allocation Time(us),Release Time(us),Device Type\n")
+        self.assertEqual(self.counts(path)["no_table"], 1)
+
+    def test_a_file_of_blanks_is_an_empty_table_to_each_reader(self):
+        for fixture, table in (("mindspore", "minddata_pipeline_raw_3.csv"), ("mindspore", "minddata_aicpu_3.txt"),
+                               ("rocprofv3", "x_marker_api_trace.csv"),
+                               ("host0_1_ascend_pt", "ASCEND_PROFILER_OUTPUT/operator_memory.csv")):
+            path = self.fixture(fixture)
+            found = []
+            for data in (b"", b"\xef\xbb\xbf", b" \n\t\r\n", b"\xef\xbb\xbf \r"):
+                with open(os.path.join(path, table), "wb") as f:
+                    f.write(data)
+                found.append((events(path), self.counts(path)))
+                self.assertNotIn("no_table", found[0][1], table)
+                self.assertEqual(found[-1], found[0], table)
+
     def test_nanoseconds_of_arguments_count(self):
         path = self.fixture("rocprof.json")
         self.events_of(path, 3, 2)
