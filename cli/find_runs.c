@@ -249,6 +249,22 @@ static void skip_others(struct tbp_runs *runs, struct tbp_arena *arena, const ch
     }
 }
 
+/* What stands where a folder of a rank should. Files named rank_3 may be anything; links of that
+ * name that lead nowhere are to such a folder. */
+static void skip_ranks(struct tbp_runs *runs, const struct entries *entries) {
+    for (size_t i = 0; i < entries->list.n; i++) {
+        const struct entry *e = &entries->list.at[i];
+        struct tbp_str name = tbp_str_c(e->name), digits;
+        int64_t rank;
+        bool is_link = e->st.st_mode == 0;
+        if (S_ISDIR(e->st.st_mode) ||
+            !(tbp_has_name_of_ascend(name) || (is_link && tbp_str_find(name, '.') == name.n &&
+                                               tbp_rank_find(name, &digits, &rank))))
+            continue;
+        skip(runs, e->path, is_link ? "is a link to nothing" : "is no folder", true);
+    }
+}
+
 struct place {
     const char *path;
     unsigned depth;
@@ -258,8 +274,9 @@ struct walk {
     struct tbp_arena *arena;
     const char *root;
     TBP_VEC(struct place) stack;
-    struct tbp_idmap seen; /* folders by device and inode */
-    struct tbp_run flat;   /* files in the root itself, which is no run folder */
+    TBP_VEC(const char *) no_ranks; /* folders that have the name of a rank's and are no profile */
+    struct tbp_idmap seen;          /* folders by device and inode */
+    struct tbp_run flat;            /* files in the root itself, which is no run folder */
 };
 
 /* Subfolders, in order of their names, wait on the stack. */
@@ -295,6 +312,24 @@ static bool take_profile_folder(struct walk *w, struct place here) {
     return true;
 }
 
+static bool lies_below(const char *path, const char *folder) {
+    size_t n = strlen(folder);
+    return strncmp(path, folder, n) == 0 && path[n] == '/';
+}
+
+/* In which nothing was found either, that could be the rank. */
+static void skip_no_ranks(struct walk *w, size_t first) {
+    for (size_t i = 0; i < w->no_ranks.n; i++) {
+        const char *path = w->no_ranks.at[i];
+        size_t k = first;
+        while (k < w->runs->list.n && !lies_below(w->runs->list.at[k].hosts[0].path, path))
+            k++;
+        if (k == w->runs->list.n)
+            skip(w->runs, path, "has the name of a rank's folder and holds no profile", true);
+    }
+    tbp_vec_release(&w->no_ranks);
+}
+
 static int visit(struct walk *w, struct place here, struct tbp_error *err) {
     struct entries entries = {0};
     struct tbp_run run = {.is_folder = true};
@@ -319,6 +354,9 @@ static int visit(struct walk *w, struct place here, struct tbp_error *err) {
         if (run.n_hosts == 0) {
             collect_workers(w->runs, w->arena, here.path, &entries);
             skip_others(w->runs, w->arena, here.path, &entries);
+            skip_ranks(w->runs, &entries);
+            if (here.depth && tbp_has_name_of_ascend(tbp_str_c(base_name(here.path))))
+                *tbp_vec_push(&w->no_ranks) = here.path;
         } else if (here.depth == 0)
             w->flat = run;
         else
@@ -344,6 +382,7 @@ static int walk(struct tbp_runs *runs, struct tbp_arena *arena, const char *root
         *tbp_vec_push(&runs->list) = w.flat;
     else if (!status)
         skip_hosts(&w, &w.flat);
+    skip_no_ranks(&w, before);
     tbp_vec_release(&w.stack);
     tbp_idmap_release(&w.seen);
     return status;

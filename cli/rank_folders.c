@@ -72,12 +72,16 @@ static int64_t milliseconds_of(const char *digits, size_t n) {
     return s * 1000 + number_of(digits + SECONDS, n - SECONDS);
 }
 
+bool tbp_has_name_of_ascend(struct tbp_str name) {
+    return tbp_str_ends(name, "_ascend_pt") || tbp_str_ends(name, "_ascend_ms");
+}
+
 /* "<worker>_<time>_ascend_pt"; without a time a worker is a number. */
 static bool is_ascend(struct member *m, const struct tbp_run *run, struct tbp_arena *arena) {
     enum { SECONDS = 14, MILLISECONDS = 17, ENDING = sizeof "_ascend_pt" - 1 };
     const char *slash = strrchr(run->folder, '/'), *name = slash ? slash + 1 : run->folder;
     struct tbp_str s = tbp_str_c(name);
-    if (s.n <= ENDING || !(tbp_str_ends(s, "_ascend_pt") || tbp_str_ends(s, "_ascend_ms")))
+    if (s.n <= ENDING || !tbp_has_name_of_ascend(s))
         return false;
     s.n -= ENDING;
     size_t line = tbp_str_rfind(s, '_'), n_time = line < s.n ? s.n - line - 1 : 0;

@@ -19,4 +19,7 @@
  * one job. Texts and arrays lie in the arena. */
 void tbp_unite_ranks(struct tbp_runs *runs, size_t first, struct tbp_arena *arena);
 
+/* "…_ascend_pt", "…_ascend_ms": a folder with such a name is the profile of a rank. */
+bool tbp_has_name_of_ascend(struct tbp_str name);
+
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Folders as input; see folder.h. Packed: a line of magic, of each file a line "SIZE NAME", an
- * empty line, the bytes of all files one after the other.
+ * empty line, the bytes of all files one after the other. What has the name of a table and is no
+ * regular file has "-" for its size.
  */
 #include "convert/read/folder.h"
 
@@ -24,7 +25,7 @@ enum { MAX_FILES = 4096, MAX_NAME = 1024 };
 
 struct listed {
     const char *path, *name;
-    bool is_folder;
+    bool is_folder, is_unreadable;
     struct tbp_input in;
 };
 
@@ -44,6 +45,27 @@ static int by_name(const void *a, const void *b, void *ctx) {
     return strcmp(((const struct listed *)a)->name, ((const struct listed *)b)->name);
 }
 
+/* The entry under the path; false if it is gone. Links to nothing have a state of zeros. */
+static bool look_at(const char *path, struct stat *st) {
+    if (stat(path, st) == 0)
+        return true;
+    bool is_link = lstat(path, st) == 0 && S_ISLNK(st->st_mode);
+    *st = (struct stat){0};
+    return is_link;
+}
+
+/* A folder may have the name of a table: then it is both, one that cannot be read. */
+static void add_entry(struct packing *p, const char *path, const char *name, mode_t mode) {
+    if (!S_ISREG(mode) && is_table(name))
+        *tbp_vec_push(&p->files) =
+            (struct listed){.path = path, .name = name, .is_unreadable = true};
+    if (S_ISDIR(mode))
+        *tbp_vec_push(&p->files) = (struct listed){
+            .path = path, .name = tbp_arena_printf(&p->arena, "%s/", name), .is_folder = true};
+    if (S_ISREG(mode))
+        *tbp_vec_push(&p->files) = (struct listed){.path = path, .name = name};
+}
+
 /* Adds what is in the folder; below: "" or "SUB/". */
 static int list(struct packing *p, const char *path, const char *below, struct tbp_error *err) {
     DIR *dir = opendir(path);
@@ -52,21 +74,17 @@ static int list(struct packing *p, const char *path, const char *below, struct t
                               "opening folder '%s' failed", path);
     for (struct dirent *d; (d = readdir(dir)) && p->files.n < MAX_FILES;) {
         struct stat st;
-        struct listed e = {.path = tbp_arena_printf(&p->arena, "%s/%s", path, d->d_name)};
-        if (d->d_name[0] == '.' || strchr(d->d_name, '\n') || strlen(d->d_name) > MAX_NAME / 4 ||
-            stat(e.path, &st) != 0)
-            continue;
-        e.is_folder = S_ISDIR(st.st_mode);
-        e.name = tbp_arena_printf(&p->arena, "%s%s%s", below, d->d_name, e.is_folder ? "/" : "");
-        if (e.is_folder || S_ISREG(st.st_mode))
-            *tbp_vec_push(&p->files) = e;
+        const char *full = tbp_arena_printf(&p->arena, "%s/%s", path, d->d_name);
+        if (d->d_name[0] != '.' && !strchr(d->d_name, '\n') && strlen(d->d_name) <= MAX_NAME / 4 &&
+            look_at(full, &st))
+            add_entry(p, full, tbp_arena_printf(&p->arena, "%s%s", below, d->d_name), st.st_mode);
     }
     closedir(dir);
     return TBP_OK;
 }
 
 static int open_file(struct listed *file, size_t *total, struct tbp_error *err) {
-    if (file->is_folder || !is_table(file->name))
+    if (file->is_folder || file->is_unreadable || !is_table(file->name))
         return TBP_OK;
     int status = tbp_input_open(&file->in, file->path, err);
     if (status)
@@ -83,7 +101,8 @@ static int put_all(struct packing *p, struct tbp_error *err) {
     int status = tbp_spill_put(&p->out, magic, sizeof magic - 1, err);
     for (size_t i = 0; i < p->files.n && !status; i++) {
         const struct listed *f = &p->files.at[i];
-        int n = snprintf(line, sizeof line, "%zu %s\n", f->in.size, f->name);
+        int n = f->is_unreadable ? snprintf(line, sizeof line, "- %s\n", f->name)
+                                 : snprintf(line, sizeof line, "%zu %s\n", f->in.size, f->name);
         status = tbp_spill_put(&p->out, line, (size_t)n, err);
     }
     if (!status)
@@ -158,12 +177,14 @@ struct tbp_folder_walk tbp_folder_walk(const uint8_t *data, size_t size) {
 bool tbp_folder_next(struct tbp_folder_walk *w, struct tbp_folder_file *f) {
     size_t left = (size_t)(w->end - w->at);
     const uint8_t *line_end = left ? memchr(w->at, '\n', left < MAX_NAME ? left : MAX_NAME) : NULL;
-    uint64_t size;
+    uint64_t size = 0;
     if (!line_end)
         return false;
     struct tbp_str line = {(const char *)w->at, (size_t)(line_end - w->at)};
     size_t blank = tbp_str_find(line, ' ');
-    if (blank == line.n || !tbp_str_to_u64(tbp_str_sub(line, 0, blank), &size))
+    struct tbp_str number = tbp_str_sub(line, 0, blank);
+    f->is_unreadable = tbp_str_is(number, "-");
+    if (blank == line.n || (!f->is_unreadable && !tbp_str_to_u64(number, &size)))
         return false;
     left = (size_t)(w->end - w->bytes);
     f->name = tbp_str_sub(line, blank + 1, line.n);
@@ -204,6 +225,8 @@ static bool lacks_columns(struct tbp_str bytes, const char *needs) {
 /* UTF-16, whose letters pass for those of columns, has zeros in its first line. */
 static bool is_strange(const struct tbp_folder_file *f, const char *needs) {
     struct tbp_str text = f->bytes, line;
+    if (f->is_unreadable)
+        return true;
     do {
         if (!tbp_text_next_line(&text, &line))
             return false;

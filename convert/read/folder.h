@@ -19,6 +19,7 @@
 
 struct tbp_folder_file {
     struct tbp_str name, bytes;
+    bool is_unreadable; /* a link to nothing, a pipe or a folder by the name of a table */
 };
 struct tbp_folder_walk {
     const uint8_t *at, *bytes, *end;
@@ -35,7 +36,8 @@ bool tbp_folder_next(struct tbp_folder_walk *w, struct tbp_folder_file *f);
 
 /* Counts a file that is no such table as its name says: lacks one of the columns that are needed
  * (as tbp_csv_has_columns takes them), or, where needs is NULL, is JSON that does not begin as such
- * or text without a number. Nothing at all is an empty table. What can be read of it still counts.
+ * or text without a number. Nothing at all is an empty table, what cannot be read is none.
+ * What can be read of it still counts.
  */
 void tbp_folder_check(struct tbp_ledger *l, const struct tbp_input *in,
                       const struct tbp_folder_file *f, const char *needs);

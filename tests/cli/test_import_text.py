@@ -452,6 +452,28 @@ class RocProf(Import):
             f.write("Name,Size(KB),Allocation Time(us),Release Time(us),Device Type\n")
         self.assertEqual(self.counts(path)["no_table"], 1)
 
+    def test_what_stands_in_the_place_of_a_table_is_a_loss(self):
+        def link(path):
+            os.symlink("nowhere", path)
+
+        def loop(path):
+            os.symlink(os.path.basename(path), path)
+
+        def endless(path):
+            os.symlink("/dev/zero", path)
+        for fixture, table in (("mindspore", "step_trace_raw_3_detail_time.csv"), ("mindspore", "minddata_aicpu_3.txt"),
+                               ("rocprofv3", "x_marker_api_trace.csv"), ("rocprofv3", "x_kernel_trace.csv"),
+                               ("host0_1_ascend_pt", "ASCEND_PROFILER_OUTPUT/kernel_details.csv"),
+                               ("host0_1_ascend_pt", "ASCEND_PROFILER_OUTPUT/trace_view.json")):
+            for make in (link, loop, endless, os.mkfifo, os.mkdir):
+                path = self.fixture(fixture)
+                os.remove(os.path.join(path, table))
+                self.assertNotIn("no_table", self.counts(path))
+                make(os.path.join(path, table))
+                self.assertEqual(self.counts(path)["no_table"], 1, f"{table} {make}")
+                self.expect(1, "convert", path, "-o", self.path("o"), "--strict", "-q", timeout=60)
+                shutil.rmtree(path)
+
     def test_a_file_of_blanks_is_an_empty_table_to_each_reader(self):
         for fixture, table in (("mindspore", "minddata_pipeline_raw_3.csv"), ("mindspore", "minddata_aicpu_3.txt"),
                                ("rocprofv3", "x_marker_api_trace.csv"),

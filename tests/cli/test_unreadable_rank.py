@@ -7,7 +7,7 @@ import json
 import os
 import unittest
 
-from support import Case
+from support import Case, run
 
 
 def event(cat, name, ts, dur, pid=1, tid=1, **args):
@@ -75,6 +75,34 @@ class UnreadableRank(Case):
         self.assertIn("add", got.stdout)
         self.assertIn("1_ascend_pt' holds raw data only", got.stderr)
         self.assertIn("1 of 2 hosts cannot be read: the answer is of the others", got.stderr)
+
+    def test_what_stands_in_the_place_of_a_folder_of_a_rank_is_told(self):
+        def rank(n):
+            return self.path("job", f"node{n}_2023111410201{n}_ascend_pt")
+        for n in (0, 2):
+            os.makedirs(os.path.join(rank(n), "ASCEND_PROFILER_OUTPUT"))
+            with open(os.path.join(rank(n), "ASCEND_PROFILER_OUTPUT", "kernel_details.csv"), "w") as f:
+                f.write("Device_id,Name,Type,Start Time(us),Duration(us)\n0,add,Add,1000.5,3\n")
+        self.assertEqual(self.expect(0, "convert", self.path("job"), "--strict", "-q", "-o", self.path("whole")).stderr, "")
+
+        def is_told(why):
+            for args in (("stats",), ("check",), ("steps",)):
+                got = run(*args, self.path("job"))
+                self.assertRegex(got.stderr, r"skipped '.*node1_\w+': it " + why)
+            got = run("convert", self.path("job"), "--strict", "-q", "-o", self.path("o"))
+            self.assertEqual(got.returncode, 1, got.stderr)
+        os.symlink("nowhere", rank(1))
+        is_told("is a link to nothing")
+        os.remove(rank(1))
+        os.mkfifo(rank(1))
+        is_told("is no folder")
+        os.remove(rank(1))
+        with open(rank(1), "w") as f:
+            f.write("x")
+        is_told("is no folder")
+        os.remove(rank(1))
+        os.makedirs(os.path.join(rank(1), "logs"))
+        is_told("has the name of a rank's folder and holds no profile")
 
     def test_stats_are_of_the_others(self):
         got = self.answer("stats")
