@@ -257,5 +257,5 @@ void tbp_ascend_timeline_links(struct tbp_ascend_timeline *a, struct tbp_str jso
 
 void tbp_ascend_timeline_events(struct tbp_ascend_timeline *a, struct tbp_str json) {
     a->jt.dialect = &taking;
-    tbp_json_trace_document(&a->jt, json);
+    tbp_json_trace_table(&a->jt, json);
 }

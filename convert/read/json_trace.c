@@ -4,6 +4,7 @@
  * traceEvents, a bare list, or (after damage) loose events one after the other.
  */
 #include "convert/read/json_trace.h"
+#include "convert/read/text_lines.h"
 
 #include <string.h>
 
@@ -230,6 +231,18 @@ void tbp_json_trace_look(struct tbp_json_trace *jt, struct tbp_str bytes,
     jt->host->ledger = before;
     jt->n_events = jt->dropped = 0;
     jt->has_list = false;
+}
+
+void tbp_json_trace_table(struct tbp_json_trace *jt, struct tbp_str bytes) {
+    const struct tbp_host *h = jt->host;
+    bool had_list = jt->has_list;
+    jt->has_list = false;
+    tbp_json_trace_document(jt, bytes);
+    if (!jt->has_list && !tbp_text_is_empty(bytes) &&
+        tbp_json_trace_looks_so((const uint8_t *)bytes.p, bytes.n))
+        tbp_ledger_count(&jt->host->ledger, TBP_LEDGER_NO_TABLE, 1,
+                         (uint64_t)((const uint8_t *)bytes.p - h->input.data));
+    jt->has_list |= had_list;
 }
 
 void tbp_json_trace_end(struct tbp_json_trace *jt) {

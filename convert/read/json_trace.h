@@ -43,6 +43,8 @@ struct tbp_json_trace {
 void tbp_json_trace_begin(struct tbp_json_trace *jt, struct tbp_host *host,
                           const struct tbp_json_dialect *dialect, void *ctx);
 void tbp_json_trace_document(struct tbp_json_trace *jt, struct tbp_str bytes);
+/* The same of a file in a folder: JSON without a list of events is a loss, no_table. */
+void tbp_json_trace_table(struct tbp_json_trace *jt, struct tbp_str bytes);
 /* Goes through a document that is read later, with a dialect of its own; counts nothing. */
 void tbp_json_trace_look(struct tbp_json_trace *jt, struct tbp_str bytes,
                          const struct tbp_json_dialect *dialect);

@@ -146,6 +146,6 @@ const struct tbp_json_dialect tbp_mindspore_dialect = {.event = read_event};
 void tbp_mindspore_timeline(struct tbp_mindspore *m, struct tbp_str json) {
     int64_t zero_ns = m->zero_ns;
     m->zero_ns = m->target == TBP_MINDSPORE_ASCEND ? zero_ns : 0;
-    tbp_json_trace_document(&m->jt, json);
+    tbp_json_trace_table(&m->jt, json);
     m->zero_ns = zero_ns;
 }

@@ -396,6 +396,15 @@ class RocProf(Import):
     def counts(self, path):
         return {key: c["count"] for key, c in ledger(path)["ledger"].get("counters", {}).items()}
 
+    def test_json_in_the_place_of_a_timeline_is_a_loss_unless_it_is_a_list(self):
+        for fixture, name in (("mindspore", "ascend_timeline_display_3.json"),
+                              ("host0_1_ascend_pt", "ASCEND_PROFILER_OUTPUT/trace_view.json")):
+            path = self.fixture(fixture)
+            for text, lost in (('{"a": 1}', 1), ("{}", 1), ('{"traceEvents": 5}', 1), ("[]", 0), ('{"traceEvents": []}', 0), ("", 0)):
+                with open(os.path.join(path, name), "w") as f:
+                    f.write(text)
+                self.assertEqual(self.counts(path).get("no_table", 0), lost, f"{name}: {text}")
+
     def test_a_table_that_lacks_a_column_it_needs_is_a_loss(self):
         needed = {
             "mindspore": {"minddata_pipeline_raw_3.csv": "op_id op_type output_queue_size output_queue_length sample_interval",
