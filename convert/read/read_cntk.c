@@ -319,10 +319,13 @@ static int read_cntk(struct tbp_host *host, struct tbp_pool *pool, struct tbp_er
     return TBP_OK;
 }
 
+enum { LIKELY = 65 };
+
+static const char *const marks[] = {"\"_Minibatch Iteration\"", "\"__Get Minibatch\"",
+                                    "\"__Forward + Backward\"", "\"__Weight Update\"", NULL};
+
 static int probe(const uint8_t *data, size_t size) {
-    enum { LIKELY = 65, CERTAIN = 95, BEGINNING = 256 };
-    static const char *const marks[] = {"\"_Minibatch Iteration\"", "\"__Get Minibatch\"",
-                                        "\"__Forward + Backward\"", "\"__Weight Update\"", NULL};
+    enum { CERTAIN = 95, BEGINNING = 256 };
     struct tbp_str begin = {(const char *)data, size < BEGINNING ? size : BEGINNING};
     if (tbp_json_trace_looks_so(data, size))
         return tbp_json_trace_has_any(data, size, marks) ? LIKELY : 0;
@@ -334,6 +337,7 @@ const struct tbp_reader tbp_reader_cntk = {
     .name = "cntk",
     .help = "logs of CNTK's profiler: *_detail_N.csv or .json, *_summary_N.txt",
     .probe = probe,
-    .looks_far = true,
+    .telling_texts = marks,
+    .telling_score = LIKELY,
     .read = read_cntk,
 };

@@ -689,6 +689,8 @@ static void begin(struct tbp_json_trace *jt) {
 static const struct tbp_json_dialect dialect = {
     .begin = begin, .event = read_event, .header = read_header, .finish = finish};
 
+enum { LIKELY = 80 };
+
 static const char *const marks[] = {"\"schemaVersion\"",
                                     "\"deviceProperties\"",
                                     "\"baseTimeNanoseconds\"",
@@ -708,7 +710,6 @@ bool tbp_kineto_is_dialect_of(const uint8_t *data, size_t size) {
 }
 
 static int probe(const uint8_t *data, size_t size) {
-    enum { LIKELY = 80 };
     return tbp_kineto_is_dialect_of(data, size) ? LIKELY : 0;
 }
 
@@ -725,6 +726,7 @@ const struct tbp_reader tbp_reader_kineto = {
     .name = "kineto",
     .help = "traces of PyTorch's profiler (*.pt.trace.json, also gzip'ed)",
     .probe = probe,
-    .looks_far = true,
+    .telling_texts = marks,
+    .telling_score = LIKELY,
     .read = tbp_kineto_read,
 };

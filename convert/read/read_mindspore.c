@@ -193,15 +193,16 @@ static void read_devices(struct tbp_mindspore *m, const struct tbp_host *h) {
 
 /* ---- the reader ---- */
 
+enum { LIKELY = 60 };
+
 static const char *const marks[] = {"\"HostCpuOps", "\"scope_level\"", "\"op_full_name\"",
                                     "\"fullname\"", NULL};
 
 static enum tbp_mindspore_target target_of(const struct tbp_input *in) {
-    static const char *const cpu[] = {"\"HostCpuOps", NULL}, *const gpu[] = {"\"op_full_name\"",
-                                                                             NULL};
-    return tbp_json_trace_has_any(in->data, in->size, cpu)   ? TBP_MINDSPORE_CPU
-           : tbp_json_trace_has_any(in->data, in->size, gpu) ? TBP_MINDSPORE_GPU
-                                                             : TBP_MINDSPORE_ASCEND;
+    struct tbp_str bytes = {(const char *)in->data, in->size};
+    return tbp_str_has(bytes, "\"HostCpuOps")       ? TBP_MINDSPORE_CPU
+           : tbp_str_has(bytes, "\"op_full_name\"") ? TBP_MINDSPORE_GPU
+                                                    : TBP_MINDSPORE_ASCEND;
 }
 
 static void read_alone(struct tbp_mindspore *m, const struct tbp_host *h) {
@@ -232,7 +233,7 @@ static int read_mindspore(struct tbp_host *host, struct tbp_pool *pool, struct t
 }
 
 static int probe(const uint8_t *data, size_t size) {
-    enum { CERTAIN = 100, LIKELY = 60 };
+    enum { CERTAIN = 100 };
     struct tbp_folder_walk w = tbp_folder_walk(data, size);
     struct table kind;
     uint32_t id;
@@ -253,5 +254,7 @@ const struct tbp_reader tbp_reader_mindspore = {
     .help = "folders of MindSpore's profiler (MindInsight), or a timeline of one",
     .probe = probe,
     .probe_input = probe_input,
+    .telling_texts = marks,
+    .telling_score = LIKELY,
     .read = read_mindspore,
 };

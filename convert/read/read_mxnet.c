@@ -340,11 +340,12 @@ static int read_mxnet(struct tbp_host *host, struct tbp_pool *pool, struct tbp_e
     return status;
 }
 
+enum { LIKELY = 70 };
+
 static const char *const marks[] = {"\"MXNET_C_API\"", "\"cpu pinned/\"",    "\"cpu/0\"",
                                     "\"gpu/0\"",       "\"Device Storage\"", NULL};
 
 static int probe(const uint8_t *data, size_t size) {
-    enum { LIKELY = 70 };
     return tbp_json_trace_looks_so(data, size) && tbp_json_trace_has_any(data, size, marks) ? LIKELY
                                                                                             : 0;
 }
@@ -353,6 +354,7 @@ const struct tbp_reader tbp_reader_mxnet = {
     .name = "mxnet",
     .help = "dumps of MXNet's profiler (profile.json)",
     .probe = probe,
-    .looks_far = true,
+    .telling_texts = marks,
+    .telling_score = LIKELY,
     .read = read_mxnet,
 };

@@ -241,11 +241,13 @@ static int read_rocprof(struct tbp_host *host, struct tbp_pool *pool, struct tbp
     return TBP_OK;
 }
 
+enum { LIKELY = 65 };
+
 static const char *const json_marks[] = {"\"BeginNs\"", "\"KernelExecution\"",
                                          "\"CopyHostToDevice\"", "{\"name\":\"COPY\"}", NULL};
 
 static int probe(const uint8_t *data, size_t size) {
-    enum { LIKELY = 65, CERTAIN = 90, HEADING = 4096 };
+    enum { CERTAIN = 90, HEADING = 4096 };
     struct tbp_folder_walk w = tbp_folder_walk(data, size);
     for (struct tbp_folder_file f; tbp_folder_next(&w, &f);)
         if (needs_of(f.name))
@@ -261,6 +263,7 @@ const struct tbp_reader tbp_reader_rocprof = {
     .name = "rocprof",
     .help = "tables and JSON of ROCm's rocprof and rocprofv3, JSON of rpd2tracing",
     .probe = probe,
-    .looks_far = true,
+    .telling_texts = json_marks,
+    .telling_score = LIKELY,
     .read = read_rocprof,
 };

@@ -4,8 +4,10 @@
  * one line in readers.c.
  *
  * probe looks at the first bytes only and answers 0 (not mine) … 100 (certain). Where they tell too
- * little, probe_input (NULL: none) may look into all of the input, if no reader is sure; looks_far:
- * probe itself is asked again with all of it, and samples that. read fills an initialised host from
+ * little, probe_input (NULL: none) may look into all of the input, if no reader is sure; with
+ * telling texts probe itself is asked again with all of it, and samples that; if still nobody is
+ * sure, JSON that has one of them anywhere is of that format, with that score: events may stand in
+ * any order. read fills an initialised host from
  * host->input (already opened and inflated; host owns it). Damage is counted in host->ledger and
  * survived; read fails only if nothing of use is there.
  */
@@ -20,7 +22,8 @@ struct tbp_reader {
     const char *help; /* one line */
     int (*probe)(const uint8_t *data, size_t size);
     int (*probe_input)(const struct tbp_input *in);
-    bool looks_far;
+    const char *const *telling_texts; /* NULL: none; else NULL-terminated, each short */
+    int telling_score;
     int (*read)(struct tbp_host *host, struct tbp_pool *pool, struct tbp_error *err);
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/unpack.h"
 #include "convert/read/folder.h"
+#include "convert/read/json_trace.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -51,6 +52,30 @@ static void keep_better(const struct tbp_reader *reader, int score, const struct
     }
 }
 
+static bool has_any(const uint8_t *data, size_t size, const char *const *texts) {
+    for (size_t i = 0; texts[i]; i++)
+        if (memmem(data, size, texts[i], strlen(texts[i])))
+            return true;
+    return false;
+}
+
+/* Stretch by stretch, which leaves memory again; a text may lie across two. */
+static void search_whole(const struct tbp_input *in, const struct tbp_reader **best,
+                         int *best_score) {
+    enum { STRETCH = 8 << 20, MOST_TEXT = 64 };
+    for (size_t at = 0; at < in->size; at += STRETCH) {
+        size_t left = in->size - at, n = left < STRETCH + MOST_TEXT ? left : STRETCH + MOST_TEXT;
+        for (size_t i = 0; tbp_readers[i]; i++) {
+            const struct tbp_reader *r = tbp_readers[i];
+            if (r->telling_texts && r->telling_score > *best_score &&
+                has_any(in->data + at, n, r->telling_texts))
+                keep_better(r, r->telling_score, best, best_score);
+        }
+        if (in->size > 2 * STRETCH)
+            tbp_input_drop_range(in, at, left < STRETCH ? left : STRETCH);
+    }
+}
+
 const struct tbp_reader *tbp_reader_of(const struct tbp_input *in) {
     enum { SURE = 50 };
     const struct tbp_reader *best = NULL;
@@ -63,9 +88,11 @@ const struct tbp_reader *tbp_reader_of(const struct tbp_input *in) {
         const struct tbp_reader *r = tbp_readers[i];
         if (r->probe_input)
             keep_better(r, r->probe_input(in), &best, &best_score);
-        else if (r->looks_far)
+        else if (r->telling_texts)
             keep_better(r, r->probe(in->data, in->size), &best, &best_score);
     }
+    if (best && best_score < SURE && tbp_json_trace_looks_so(in->data, in->size))
+        search_whole(in, &best, &best_score);
     return best;
 }
 

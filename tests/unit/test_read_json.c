@@ -179,6 +179,29 @@ Test(json_trace, a_reader_is_found_by_what_stands_far_behind) {
     free(text);
 }
 
+/* One event in the middle of many, and the text lies across two stretches of the search. */
+Test(json_trace, one_telling_text_anywhere_tells_the_format) {
+    static const char plain[] = "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1},";
+    enum { EVENT = sizeof plain - 1, SIZE = 9 << 20, STRETCH = 8 << 20 };
+    static const size_t places[] = {SIZE / 3, STRETCH - 5, SIZE - 200000};
+    char *text = malloc(SIZE);
+    for (size_t i = 0; i < SIZE; i++)
+        text[i] = plain[i % EVENT];
+    text[0] = '[';
+    struct tbp_input in = {.data = (uint8_t *)text, .size = SIZE};
+    cr_expect_str_eq(tbp_reader_of(&in)->name, "chrome");
+    for (size_t i = 0; tbp_readers[i]; i++)
+        for (size_t k = 0; tbp_readers[i]->telling_texts && tbp_readers[i]->telling_texts[k]; k++) {
+            const char *telling = tbp_readers[i]->telling_texts[k];
+            size_t n = strlen(telling), at = places[k % 3];
+            memcpy(text + at, telling, n);
+            cr_expect_str_eq(tbp_reader_of(&in)->name, tbp_readers[i]->name, "%s", telling);
+            for (size_t c = at; c < at + n; c++)
+                text[c] = plain[c % EVENT];
+        }
+    free(text);
+}
+
 Test(read_chrome, bad_bytes_of_a_list_are_told_where_it_begins) {
     static const char text[] = "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"l\":"
                                "[\"\xff\", \"\xff\"]}}]";
