@@ -152,10 +152,20 @@ int tbp_folder_pack(struct tbp_input *in, const char *path, struct tbp_error *er
     return pack(&p, path, in, status, err);
 }
 
+/* What holds no more than these is no profile. */
+static void drop_unreadable(struct packing *p) {
+    size_t kept = 0;
+    for (size_t i = 0; i < p->files.n; i++)
+        if (!p->files.at[i].is_unreadable)
+            p->files.at[kept++] = p->files.at[i];
+    p->files.n = kept;
+}
+
 int tbp_folder_pack_names(struct tbp_input *in, const char *path, struct tbp_error *err) {
     struct packing p = {0};
     tbp_arena_init(&p.arena);
     int status = list(&p, path, "", err);
+    drop_unreadable(&p);
     sort(&p);
     return pack(&p, path, in, status, err);
 }

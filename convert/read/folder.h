@@ -27,7 +27,7 @@ struct tbp_folder_walk {
 
 /* Fails with TBP_E_IO or TBP_E_NOT_FOUND naming the path; with TBP_E_LIMIT if it is too much. */
 int tbp_folder_pack(struct tbp_input *in, const char *path, struct tbp_error *err);
-/* Only the names of what stands directly in the folder. */
+/* Only the names of what stands directly in the folder and can be read. */
 int tbp_folder_pack_names(struct tbp_input *in, const char *path, struct tbp_error *err);
 bool tbp_folder_is(const uint8_t *data, size_t size);
 struct tbp_folder_walk tbp_folder_walk(const uint8_t *data, size_t size);
