@@ -11,8 +11,7 @@
 
 enum {
     TBP_DEFLATE_BLOCK = 256 * 1024,
-    /* Enough for any block, if each byte of it takes nine bits, and its end marker. */
-    TBP_DEFLATE_OUT = TBP_DEFLATE_BLOCK / 8 * 9 + 1024,
+    TBP_DEFLATE_OUT = TBP_DEFLATE_BLOCK + 1024, /* enough for any block and its end marker */
 };
 
 struct tbp_deflate;
