@@ -295,7 +295,7 @@ bool tbp_json_trace_looks_so(const uint8_t *data, size_t size) {
     return data[i] == '{' || data[i] == '[' || data[i] == ',';
 }
 
-static bool has_any(const uint8_t *data, size_t size, const char *const *texts) {
+bool tbp_has_any_text(const uint8_t *data, size_t size, const char *const *texts) {
     for (size_t i = 0; texts[i]; i++)
         if (memmem(data, size, texts[i], strlen(texts[i])))
             return true;
@@ -307,11 +307,11 @@ static bool has_any(const uint8_t *data, size_t size, const char *const *texts) 
 static bool has_any_spread(const uint8_t *data, size_t size, const char *const *texts) {
     enum { WINDOWS = 16 };
     if (size <= WINDOWS * WINDOW)
-        return has_any(data, size, texts);
+        return tbp_has_any_text(data, size, texts);
     for (size_t i = 0; i + 1 < WINDOWS; i++)
-        if (has_any(data + (size - WINDOW) / (WINDOWS - 1) * i, WINDOW, texts))
+        if (tbp_has_any_text(data + (size - WINDOW) / (WINDOWS - 1) * i, WINDOW, texts))
             return true;
-    return has_any(data + size - WINDOW, WINDOW, texts);
+    return tbp_has_any_text(data + size - WINDOW, WINDOW, texts);
 }
 
 /* The same behind the first `mark`. */
@@ -319,7 +319,7 @@ static bool has_any_from(const uint8_t *data, size_t size, const char *mark,
                          const char *const *texts) {
     const uint8_t *at = memmem(data, size < HEAD ? size : HEAD, mark, strlen(mark));
     size_t left = at ? size - (size_t)(at - data) : 0;
-    return at && has_any(at, left < WINDOW ? left : WINDOW, texts);
+    return at && tbp_has_any_text(at, left < WINDOW ? left : WINDOW, texts);
 }
 
 bool tbp_json_trace_has_any(const uint8_t *data, size_t size, const char *const *texts) {

@@ -55,8 +55,10 @@ int tbp_json_trace_read(struct tbp_host *host, const struct tbp_json_dialect *di
 
 /* Begins like JSON. */
 bool tbp_json_trace_looks_so(const uint8_t *data, size_t size);
-/* Some of these texts (NULL-terminated) stands where a document tells what it is: at its beginning,
- * where its events begin, where whole ones do, at its end, or in samples between. */
+/* One of these texts (NULL-terminated) stands in the bytes. */
+bool tbp_has_any_text(const uint8_t *data, size_t size, const char *const *texts);
+/* The same where a document tells what it is: at its beginning, where its events begin, where whole
+ * ones do, at its end, or in samples between. */
 bool tbp_json_trace_has_any(const uint8_t *data, size_t size, const char *const *texts);
 
 /* Text of a string (escapes undone, valid UTF-8) or number; valid until the next call. Lists and

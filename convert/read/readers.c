@@ -52,13 +52,6 @@ static void keep_better(const struct tbp_reader *reader, int score, const struct
     }
 }
 
-static bool has_any(const uint8_t *data, size_t size, const char *const *texts) {
-    for (size_t i = 0; texts[i]; i++)
-        if (memmem(data, size, texts[i], strlen(texts[i])))
-            return true;
-    return false;
-}
-
 /* Stretch by stretch, which leaves memory again; a text may lie across two. */
 static void search_whole(const struct tbp_input *in, const struct tbp_reader **best,
                          int *best_score) {
@@ -68,7 +61,7 @@ static void search_whole(const struct tbp_input *in, const struct tbp_reader **b
         for (size_t i = 0; tbp_readers[i]; i++) {
             const struct tbp_reader *r = tbp_readers[i];
             if (r->telling_texts && r->telling_score > *best_score &&
-                has_any(in->data + at, n, r->telling_texts))
+                tbp_has_any_text(in->data + at, n, r->telling_texts))
                 keep_better(r, r->telling_score, best, best_score);
         }
         if (in->size > 2 * STRETCH)
